@@ -14,11 +14,10 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from numba.core.registry import cpu_target
 
 from kpegasos.kernels import gemm
 from kpegasos.utils.boundary import require_shape
-from kpegasos.utils.compiled import compiled, target_vectors
+from kpegasos.utils.compiled import codegen, compiled, target_vectors
 from kpegasos.utils.patience import heed
 
 #: Most features whose sums, of three terms, stay within 32 bits.
@@ -30,7 +29,7 @@ _SAMPLE = 1 << 14
 @cache
 def can_multiply() -> bool:
     """Tell whether the processor that numba compiles for multiplies bytes, and loops may."""
-    _, _, features = cpu_target.target_context.codegen().magic_tuple()
+    _, _, features = codegen().magic_tuple()
     return (
         gemm.IMPLEMENTATION == "compiled"
         and target_vectors().bytes == 64

@@ -8,6 +8,9 @@ then live where it belongs, and an edit compiles anew what it may change.
 Numba's index also names a file before that is written, and trusts whatever bytes it finds there.
 `_Files` takes the place of index and files.
 
+A wheel carries what is compiled for the levels of x86-64 (`LEVELS`). Where it has the processor's
+level, all that is not in it is compiled for that level too, and so has the same bits.
+
 What is compiled elsewhere, or for types from elsewhere, such as somebody's own view of rows or
 loss, is not kept on disk.
 Their sources are not in the digest, and a process that cannot import them could not read the cache.
@@ -30,6 +33,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,11 +42,11 @@ import numba
 from llvmlite import binding
 from numba import njit
 from numba.core import event, serialize
-from numba.core.caching import FunctionCache
-from numba.core.codegen import JITCodeLibrary
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, InTreeCacheLocator
+from numba.core.codegen import JITCodeLibrary, JITCPUCodegen, get_host_cpu_features
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.environment import lookup_environment
-from numba.core.registry import CPUDispatcher, cpu_target
+from numba.core.registry import CPUDispatcher
 from numba.core.types import BaseTuple
 from numba.extending import register_jitable
 
@@ -54,6 +58,12 @@ SOURCES = {
     "losses": ("losses", "utils/compiled.py"),
     "utils": ("utils/compiled.py", "utils/validation.py"),
 }
+
+#: What wheels are compiled for: names of processors for LLVM, and the features that loops make use
+#: of. Without byte products AVX-512 has no level, and none of it is slower than what it can do.
+_AVX2 = "+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe"
+_AVX512 = "+avx512bw,+avx512cd,+avx512dq,+avx512f,+avx512vl,+avx512vnni"
+LEVELS = {"x86-64-v3": _AVX2, "x86-64-v4": f"{_AVX2},{_AVX512}"}
 
 #: Sums may be reordered and fused; nothing may assume that values are finite.
 FAST: Any = {"reassoc", "contract"}
@@ -175,6 +185,45 @@ _HAS_PARTS = tuple(map(int, numba.__version__.split(".")[:2])) >= (0, 68)
 _WAYS_IN = ("_ZN7cpython", "cfunc.")
 
 
+class _Codegen(JITCPUCodegen):
+    """Numba's, with parts, for a level; without one for the processor that numba compiles for."""
+
+    _library_class = _Part if _HAS_PARTS else JITCodeLibrary
+
+    def __init__(self, level: str) -> None:
+        self.level = level
+        super().__init__("kpegasos")
+
+    def _get_host_cpu_name(self) -> Any:
+        return self.level or super()._get_host_cpu_name()
+
+    def _get_host_cpu_features(self) -> Any:
+        return LEVELS.get(self.level) or super()._get_host_cpu_features()
+
+
+@cache
+def codegen() -> Any:
+    """Return what makes machine code of the package; whoever else uses numba keeps numba's own.
+
+    It is for the processor's level if that is shipped, unless the environment names a processor.
+    """
+    config: Any = numba.config
+    level = level_of(get_host_cpu_features())
+    is_free = config.CPU_NAME is None and config.CPU_FEATURES is None
+    return _Codegen(level if is_free and level and _SHIPPED.joinpath(level).is_dir() else "")
+
+
+def level_of(features: str) -> str:
+    """Name the level of a processor with some features; it is empty if it has none."""
+    found = features.split(",")
+    level = "x86-64-v4" if "+avx512f" in found else "x86-64-v3"
+    return level if set(LEVELS[level].split(",")).issubset(found) else ""
+
+
+#: Folders of levels, which only a wheel has.
+_SHIPPED = files("kpegasos").joinpath("_compiled")
+
+
 class _Nobody:
     @staticmethod
     def set_env(name: str, environment: Any) -> None:
@@ -189,18 +238,18 @@ class _Dispatcher(CPUDispatcher):
 
     def compile(self, sig: Any) -> Any:
         """Compile for some types, or load what was compiled."""
-        codegen = self.targetctx.codegen()
+        context = self.targetctx
         with global_compiler_lock:
-            if not _HAS_PARTS or codegen._library_class is _Part:  # for a caller
+            before, context._internal_codegen = context._internal_codegen, codegen()
+            if before is codegen():  # for a caller
                 return super().compile(sig)
-            before, codegen._library_class = codegen._library_class, _Part
             collects = gc.isenabled()
             gc.disable()  # it takes a quarter of the time, and finds no garbage before the end
             try:
                 with event.install_listener("numba:compile", _herald):
                     return super().compile(sig)
             finally:
-                codegen._library_class = before
+                context._internal_codegen = before
                 if collects:
                     gc.enable()
 
@@ -282,17 +331,35 @@ def _say_that_nothing_is_kept() -> None:
     )
 
 
+class _Nowhere(InTreeCacheLocator):
+    """Where nothing can be written there may be something to read."""
+
+    @classmethod
+    def from_function(cls, py_func: Any, py_file: Any) -> Any:
+        return cls(py_func, py_file)
+
+    def get_source_stamp(self) -> str:
+        return ""
+
+
+class _Results(CompileResultCacheImpl):
+    _locator_classes = [*CompileResultCacheImpl._locator_classes, _Nowhere]  # noqa: RUF012
+
+
 class _SourceCache(FunctionCache):
     """Numba's cache of one function, for types of the rooms that it is made of only.
 
     The private names of numba in this class and above are the only ones that the package uses.
     """
 
+    _impl_class = _Results
+
     def __init__(self, function: Any, room: str) -> None:
         super().__init__(function)
         self._rooms = frozenset(SOURCES[room])
         folder, name = Path(self._cache_path), self._impl.filename_base
-        self._cache_file = _Files(folder, name, source_digest(room))
+        shipped = _SHIPPED.joinpath(codegen().magic_tuple()[1])
+        self._cache_file = _Files(folder, name, source_digest(room), shipped)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Load what was compiled for these types, if it was kept and can be read."""
@@ -305,8 +372,8 @@ class _SourceCache(FunctionCache):
 
     def holds(self, sig: Any) -> bool:
         """Tell whether something was kept for these types."""
-        key = self._index_key(sig, cpu_target.target_context.codegen())
-        return bool(self._cache_file.path(key).exists())
+        key = self._index_key(sig, codegen())
+        return any(place.is_file() for place in self._cache_file.places(key))
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep what was compiled for these types, if they are of these rooms."""
@@ -323,11 +390,12 @@ class _Files:
 
     The name of a file follows from what is in it, so there is no index that two processes could
     write at a time, or that could name a file that was never written. A file begins with the digest
-    of the rest, which is unpickled only if that is right.
+    of the rest, which is unpickled only if that is right. What is not in the folder may be shipped.
     """
 
-    def __init__(self, folder: Path, function: str, sources: str) -> None:
+    def __init__(self, folder: Path, function: str, sources: str, shipped: Traversable) -> None:
         self.folder, self.function, self.sources = folder, function, sources
+        self.shipped = shipped
 
     def path(self, key: Any) -> Path:
         """Return where something is kept for a key and the compiler as it is set now."""
@@ -335,21 +403,26 @@ class _Files:
         name = hashlib.sha256(identity.encode()).hexdigest()[:16]
         return self.folder / f"{self._prefix}{name}.nbc"
 
+    def places(self, key: Any) -> tuple[Traversable, ...]:
+        """Return where something for a key is looked for, one place after the other."""
+        path = self.path(key)
+        return path, self.shipped.joinpath(path.name)
+
     @property
     def _prefix(self) -> str:
         return f"{self.function}.{self.sources[:8]}."
 
     def load(self, key: Any) -> Any:
         """Load what was kept for a key; None if nothing was, or if it is damaged."""
-        try:
-            content = self.path(key).read_bytes()
-        except OSError:
-            return None
-        body = content[32:]
-        if content[:32] != hashlib.sha256(body).digest():
-            return None
-        kept, data = pickle.loads(body)
-        return data if kept == key else None
+        for place in self.places(key):
+            with suppress(OSError):
+                content = place.read_bytes()
+                body = content[32:]
+                if content[:32] == hashlib.sha256(body).digest():
+                    kept, data = pickle.loads(body)
+                    if kept == key:
+                        return data
+        return None
 
     def save(self, key: Any, data: Any) -> None:
         """Keep something for a key, and nothing that was made of other sources."""
@@ -433,11 +506,11 @@ class Vectors(NamedTuple):
 def target_vectors() -> Vectors:
     """Find the vectors of the processor that numba compiles for, as its compiler uses them.
 
-    It is this machine's, unless the environment names another. With ``NUMBA_CPU_NAME=haswell
-    NUMBA_CPU_FEATURES=`` (both: numba adds this machine's features to a name alone) a machine with
-    AVX-512 runs the code of one with AVX2, and ``nehalem`` that of SSE.
+    It is this machine's, or its level's, unless the environment names another. With
+    ``NUMBA_CPU_NAME=haswell NUMBA_CPU_FEATURES=`` (both: numba adds this machine's features to a
+    name alone) a machine with AVX-512 runs the code of one with AVX2, and ``nehalem`` that of SSE.
     """
-    triple, name, features = cpu_target.target_context.codegen().magic_tuple()
+    triple, name, features = codegen().magic_tuple()
     machine = binding.Target.from_triple(triple).create_target_machine(cpu=name, features=features)
     assembly = machine.emit_assembly(binding.parse_assembly(_ADDITION))
     if "zmm" in assembly:

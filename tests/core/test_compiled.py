@@ -17,6 +17,8 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
+from numba.core.codegen import get_host_cpu_features
+from numba.core.registry import cpu_target
 
 import kpegasos
 from kpegasos.core import ascents
@@ -383,7 +385,10 @@ class Explosive:
 
 @pytest.fixture
 def files(tmp_path):
-    return _Files(tmp_path, "module.function-1.py311", "fedcba9876543210")
+    own, shipped = tmp_path / "own", tmp_path / "shipped"
+    own.mkdir()
+    shipped.mkdir()
+    return _Files(own, "module.function-1.py311", "fedcba9876543210", shipped)
 
 
 def test_files_give_back_what_was_saved(files):
@@ -429,12 +434,33 @@ def test_files_of_other_sources_are_removed(files):
     neighbour = files.folder / "module.function-10.py311.00000000.0.nbc"
     neighbour.touch()
     files.save("key", "old")
-    files = _Files(files.folder, files.function, "0123456789abcdef")
+    files = _Files(files.folder, files.function, "0123456789abcdef", files.shipped)
     assert files.load("key") is None
     files.save("key", "new")
     assert files.load("key") == "new"
     assert len(list(files.folder.iterdir())) == 2
     assert neighbour.exists()
+
+
+def test_files_that_are_shipped_are_read_after_ones_own_and_never_written(files):
+    files.save("key", "shipped")
+    files.path("key").rename(files.shipped / files.path("key").name)
+    (file,) = files.shipped.iterdir()
+    whole = file.read_bytes()
+    assert files.load("key") == "shipped"
+    assert files.load("other key") is None
+    other = _Files(files.folder, files.function, "0123456789abcdef", files.shipped)
+    assert other.load("key") is None  # other sources
+    file.write_bytes(whole[:-1])
+    assert files.load("key") is None
+    files.save("key", "own")
+    assert files.load("key") == "own"
+    file.write_bytes(whole)
+    assert files.load("key") == "own"
+    own = files.path("key")
+    own.write_bytes(own.read_bytes()[:-1])
+    assert files.load("key") == "shipped"
+    assert file.read_bytes() == whole
 
 
 def test_files_that_cannot_be_written_leave_no_part(files, monkeypatch):
@@ -447,6 +473,65 @@ def test_files_that_cannot_be_written_leave_no_part(files, monkeypatch):
     assert not list(files.folder.iterdir())
 
 
+# --- levels of processors, which wheels are compiled for ------------------------------------------
+
+AVX2, AVX512 = compiler.LEVELS["x86-64-v3"], compiler.LEVELS["x86-64-v4"]
+
+
+@pytest.mark.parametrize(
+    ("features", "level"),
+    [
+        (AVX2, "x86-64-v3"),
+        (AVX512, "x86-64-v4"),
+        (f"{AVX512},+avx512bf16,-amx-tile", "x86-64-v4"),
+        (AVX2.replace("+fma", "-fma"), ""),
+        (AVX512.replace("+avx512vnni", "-avx512vnni"), ""),  # faster than v3, and not v4
+        ("+neon", ""),
+        ("", ""),
+    ],
+)
+def test_level_is_that_of_the_processor(features, level):
+    assert compiler.level_of(features) == level
+
+
+@pytest.mark.parametrize("level", compiler.LEVELS)
+def test_code_is_made_for_the_level_that_is_shipped(level, monkeypatch, tmp_path):
+    """Unless the environment names a processor; what else numba compiles is for the machine."""
+
+    def target():
+        return compiler.codegen.__wrapped__().magic_tuple()[1:]
+
+    for name in ("CPU_NAME", "CPU_FEATURES"):
+        monkeypatch.setattr(numba.config, name, None)
+    own = cpu_target.target_context.codegen().magic_tuple()[1:]
+    monkeypatch.setattr(compiler, "_SHIPPED", tmp_path)
+    monkeypatch.setattr(compiler, "get_host_cpu_features", lambda: compiler.LEVELS[level])
+    assert target() == own
+    (tmp_path / level).mkdir()
+    assert target() == (level, compiler.LEVELS[level])
+    assert cpu_target.target_context.codegen().magic_tuple()[1:] == own
+    monkeypatch.setattr(numba.config, "CPU_NAME", "nehalem")
+    assert target()[0] == "nehalem"
+
+
+def test_code_of_the_package_and_of_others_call_each_other():
+    """Each is made by its own compiler."""
+    if os.environ.get("NUMBA_DISABLE_JIT") == "1":
+        pytest.skip("nothing is compiled")
+
+    @numba.njit
+    def elsewhere(number):
+        return np.ones(number).sum() + 1.0
+
+    ours = compiled()(lambda number: elsewhere(number) + 1.0)
+    theirs = numba.njit(lambda number: ours(number) + elsewhere(number))
+    assert (theirs(2), ours(2), elsewhere(2)) == (7.0, 4.0, 3.0)
+    (code,), (others,) = ours.overloads.values(), theirs.overloads.values()
+    assert code.library._codegen is compiler.codegen()
+    assert others.library._codegen is cpu_target.target_context.codegen()
+    assert code.library._codegen is not others.library._codegen
+
+
 UNKEPT = """
 import warnings
 with warnings.catch_warnings(record=True) as caught:
@@ -454,7 +539,9 @@ with warnings.catch_warnings(record=True) as caught:
     from kpegasos.kernels.base import _all_finite
     import numpy as np
     finite = bool(_all_finite(np.ones(3)))
-print(json.dumps({"finite": finite, "said": [str(warning.message) for warning in caught]}))
+said = [str(warning.message) for warning in caught]
+misses = sum(_all_finite.stats.cache_misses.values())
+print(json.dumps({"finite": finite, "said": said, "misses": misses}))
 """
 
 
@@ -468,6 +555,24 @@ def test_without_a_folder_to_write_to_one_sentence_says_so(package_copy):
     assert found["finite"]
     (sentence,) = found["said"]
     assert "NUMBA_CACHE_DIR" in sentence
+
+
+@pytest.mark.slow
+def test_what_is_shipped_is_read_where_nothing_can_be_written(package_copy, tmp_path):
+    level = compiler.level_of(get_host_cpu_features())
+    if not level:
+        pytest.skip("this processor has no level")
+    names = {"NUMBA_CPU_NAME": level, "NUMBA_CPU_FEATURES": compiler.LEVELS[level]}
+    assert in_fresh_process(UNKEPT, tmp_path / "cache", **names)["misses"] == 1
+    shipped = package_copy / "_compiled" / level
+    shipped.mkdir(parents=True)
+    for file in (tmp_path / "cache").rglob("*.nbc"):
+        file.rename(shipped / file.name)
+    for room in package_copy.glob("*/"):
+        (room / "__pycache__").write_bytes(b"")
+    home = {"HOME": "/dev/null/home", "XDG_CACHE_HOME": "/dev/null/cache"}
+    found = in_fresh_process(UNKEPT, "/dev/null/numba", **home)
+    assert found == {"finite": True, "said": [], "misses": 0}
 
 
 @pytest.mark.slow
