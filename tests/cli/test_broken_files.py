@@ -1,8 +1,6 @@
 """Broken data and models: one line with file, line and reason, status 1, nothing written."""
 
 import gzip
-import os
-import threading
 
 import numpy as np
 import pytest
@@ -106,16 +104,3 @@ def test_broken_models_are_one_sentence(kpegasos, refusal, tmp_path):
     for source, broken, reason in MODELS.values():
         (tmp_path / "broken").write_bytes(broken((tmp_path / source).read_bytes()))
         assert reason in refusal("predict", "data", "broken", "out")
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
-def test_pipes_hold_data_and_no_models(kpegasos, refusal, tmp_path):
-    write_examples(tmp_path / "data", n_samples=500)
-    os.mkfifo(tmp_path / "pipe")
-    content = (tmp_path / "data").read_bytes()
-    threading.Thread(target=(tmp_path / "pipe").write_bytes, args=[content], daemon=True).start()
-    ran = kpegasos("info", "--no-forecast", "pipe")
-    assert (ran.status, ran.err) == (0, "")
-    assert "500 rows" in ran.out
-    sentence = "pipe: a model must be in a plain file, got a pipe or a device\n"
-    assert refusal("predict", "data", "pipe") == sentence

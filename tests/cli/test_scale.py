@@ -6,7 +6,7 @@ from cli_cases import examples, write_rows
 from scipy.sparse import issparse
 from sklearn.preprocessing import StandardScaler
 
-from kpegasos.datasets import load_svmlight, read_table, write_table
+from kpegasos.datasets import load_svmlight, read_table
 
 
 def matrix_of(path):
@@ -34,23 +34,6 @@ def test_standard_scores_are_those_of_scikit_learn(kpegasos, tmp_path, full):
     write_rows(tmp_path / "few", X[:7], y[:7])
     kpegasos("scale", "-r", "ranges", "--exact", "few", "out")
     np.testing.assert_allclose(matrix_of("out")[0], wanted[:7], rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("out", ["out.svm", "out.csv", "out.svm.gz", "out.csv.xz", "out.npz"])
-@pytest.mark.parametrize("data", ["data.svm", "data.csv"])
-def test_output_has_the_format_of_its_name(kpegasos, tmp_path, data, out):
-    X, y = examples()
-    write_table(tmp_path / data, X, y)
-    ran = kpegasos("scale", "--exact", data, out)
-    assert (ran.status, ran.err) == (0, "")
-    table = read_table(tmp_path / out, dtype=np.float64)
-    assert table.format == {"svm": "svmlight"}.get(out.split(".")[1], out.split(".")[1])
-    found = table.X.toarray() if issparse(table.X) else table.X
-    np.testing.assert_allclose(found, scaled(X), rtol=0, atol=1e-15)
-    assert np.abs(found).max() == 1.0
-    np.testing.assert_array_equal(table.y, y)
-    if data == "data.csv" and table.format != "svmlight":
-        assert table.feature_names == read_table(tmp_path / data).feature_names
 
 
 def test_zeros_that_are_lost_are_told(kpegasos, tmp_path):

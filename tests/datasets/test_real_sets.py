@@ -3,8 +3,6 @@
 import gzip
 import hashlib
 import os
-import subprocess
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -327,17 +325,6 @@ def test_package_has_nothing_that_unpickles_or_unpacks_files():
             assert word not in source, path
 
 
-@pytest.mark.slow
-def test_no_downloader_is_imported_for_a_set_that_is_there(places):
-    put_usps(places)
-    program = """
-import sys, kpegasos.datasets
-kpegasos.datasets.load_usps()
-assert not {"pooch", "requests"} & set(sys.modules)
-"""
-    subprocess.run([sys.executable, "-c", program], check=True, env={**os.environ})
-
-
 # --- texts, and the table of Covertype ------------------------------------------------------------
 
 
@@ -449,20 +436,6 @@ def test_numbers_of_covtype_are_kept_until_the_file_is_another(covtype, places, 
     again = load_covtype(scale=False).X_train
     assert again.dtype == np.float32
     assert_array_equal(again, expected)
-
-
-@pytest.mark.parametrize("damage", [lambda b: b"", lambda b: b[:-5], lambda b: b"nothing"])
-def test_damaged_numbers_of_covtype_are_read_anew(covtype, places, damage):
-    expected = covtype().X_train
-    (path,) = places.cache.rglob("*.npy")
-    path.write_bytes(damage(path.read_bytes()))
-    assert_array_equal(load_covtype(scale=False).X_train, expected)
-    assert np.load(path).shape == (70, 3)
-
-
-def test_covtype_is_read_where_nothing_can_be_kept(covtype, places):
-    places.cache.write_bytes(b"no folder")
-    assert covtype().X_train.shape == (63, 2)
 
 
 # --- the real files -------------------------------------------------------------------------------

@@ -212,19 +212,6 @@ def test_svmlight_damaged_archive_is_named(svmlight, monkeypatch, suffix, damage
     assert "\n" not in str(error.value)
 
 
-def test_svmlight_line_without_end_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(_svmlight_reader, "LONGEST_LINE", 2**16)
-    path = tmp_path / "file"
-    with open(path, "wb") as file:
-        file.write(b"1 1:2\n1 ")
-        file.truncate(2**16 + 10)
-    for read in (whole, in_chunks):
-        with pytest.raises(ValueError, match="line 2: a line must have less than 65536 bytes"):
-            read(path)
-    with pytest.raises(ValueError, match="a line must have less than 65536 bytes"):
-        SvmlightChunks(path, n_features=9, chunk_mb=0.01)[0]
-
-
 @READERS
 def test_svmlight_that_cannot_be_opened_is_named(tmp_path, read):
     with pytest.raises(FileNotFoundError, match="nowhere"):
@@ -509,20 +496,6 @@ def test_rows_are_read_back_as_they_were(folder, X, y):
     for dtype in (np.float32, np.float64):
         X_read, _ = load_svmlight(folder / "rows", n_features=3, dtype=dtype)
         assert_array_equal(X_read.toarray(), X)
-
-
-@pytest.mark.parametrize("suffix", ["", ".gz", ".bz2", ".XZ"])
-def test_sparse_rows_and_compressed_files_are_written(tmp_path, suffix):
-    X, y = make_text_like(5_000, 300, 0.02, random_state=0)
-    path = tmp_path / f"rows{suffix}"
-    write_svmlight(path, X, y)
-    X_read, y_read = load_svmlight(path, n_features=300)
-    assert_array_equal(X_read.data, X.data)
-    assert_array_equal(X_read.indices, X.indices)
-    assert_array_equal(X_read.indptr, X.indptr)
-    assert_array_equal(y_read, y)
-    if suffix != ".XZ":
-        assert_array_equal(load_svmlight_file(str(path), n_features=300)[0].indptr, X.indptr)
 
 
 def test_stored_zeros_and_the_sign_of_zero_stay(tmp_path):

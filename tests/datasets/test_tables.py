@@ -143,11 +143,6 @@ def test_label_says_which_column(tmp_path, format, label, column):
     assert read_table(path).y is None, "without a likely name there are no labels"
 
 
-def test_name_goes_before_the_position_of_that_name(tmp_path):
-    (tmp_path / "t.csv").write_text("last,b\n1,2\n")
-    assert_array_equal(read_table(tmp_path / "t.csv", label="last").y, [1])
-
-
 @pytest.mark.parametrize("format", ["svmlight", "npz"])
 def test_label_of_svmlight_and_npz_is_no_column_and_can_be_left_out(tmp_path, format):
     write_table(tmp_path / f"t.{format}", X, [1, 2, 3])
@@ -191,15 +186,6 @@ def test_header_and_labels_are_what_the_caller_says(tmp_path):
     table = read_text(tmp_path, "5.1,3.5,Iris setosa\n4.9,3,other\n", label="last")
     assert_array_equal(table.X, [[5.1, 3.5], [4.9, 3]])
     assert_array_equal(table.y, ["Iris setosa", "other"])
-
-
-def test_numbers_are_those_of_python(tmp_path):
-    rng = np.random.default_rng(0)
-    numbers = rng.integers(0, 2**64, 3000, dtype=np.uint64).view(np.float64)
-    words = [repr(number) for number in numbers[np.isfinite(numbers)].tolist()]
-    words += [f"{number:.25g}" for number in numbers[np.isfinite(numbers)].tolist()]
-    X = read_text(tmp_path, "\n".join(words)).X
-    assert_array_equal(X[:, 0].view(np.uint64), np.array(list(map(float, words))).view(np.uint64))
 
 
 # --- which format ---
@@ -348,14 +334,6 @@ def test_file_that_is_not_there_is_named_by_python(tmp_path, name):
     with pytest.raises(FileNotFoundError) as error:
         read_table(tmp_path / name)
     assert error.value.filename == str(tmp_path / name) or error.value.filename == tmp_path / name
-
-
-def test_what_is_no_path_is_refused():
-    for path in (None, 3, b"t.csv", io.StringIO("1,2")):
-        with pytest.raises(TypeError, match="path must be the path of a file"):
-            read_table(path, format="csv")
-    with pytest.raises(ValueError, match="format must be given for an open file, one of"):
-        read_table(io.BytesIO(b"1,2\n"))
 
 
 # --- binary files ---

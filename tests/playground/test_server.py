@@ -268,15 +268,3 @@ def test_command_serves_a_table_until_ctrl_c(tmp_path):
         out, errors = process.communicate(timeout=60)
     assert (out.strip(), errors) == ("Playground ended.", "")
     assert process.returncode == 0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("content", ["1,2\n", None])
-def test_command_says_in_a_line_what_is_wrong(content, tmp_path):
-    path = tmp_path / "data.csv"
-    if content is not None:
-        path.write_text(content)
-    run = subprocess.run(command(str(path)), capture_output=True, text=True, check=False)
-    assert run.returncode == 1
-    assert run.stdout == ""
-    assert len(run.stderr.splitlines()) == 1
