@@ -1,7 +1,6 @@
 """`partial_fit`: Pegasos over a stream of chunks, of classes and of numbers."""
 
 import copy
-import pickle
 
 import naive
 import naive_losses
@@ -104,16 +103,6 @@ def test_partial_fit_chunks_that_lack_classes():
             clf.partial_fit(X[part], y[part])
     assert clf.score(X, y) > 0.8 * LinearPegasosSVC(C=0.1, random_state=0).fit(X, y).score(X, y)
     assert clf.classes_.tolist() == [0, 1, 2]
-
-
-@pytest.mark.parametrize("average", ["weighted", "suffix"])
-def test_a_stream_keeps_nothing_of_its_chunks(average):
-    X, y = integers(2, 500)
-    clf = LinearPegasosSVC(random_state=0, average=average).partial_fit(X, y, classes=[0, 1])
-    size = len(pickle.dumps(clf))
-    for _ in range(20):
-        clf.partial_fit(X, y)
-    assert len(pickle.dumps(clf)) < size + 1000
 
 
 def order_of(ends, seed=0):

@@ -18,7 +18,6 @@ from kpegasos import (
     LinearPegasosSVR,
     PegasosSVC,
     PegasosSVR,
-    fit_chunks,
     linear_rows,
     losses,
     make_rows,
@@ -122,13 +121,6 @@ def test_weights_and_limits_are_told(Estimator, parameters, weight, match):
     assert_rejected(Estimator(**parameters), X, Y, match, sample_weight=weight)
 
 
-@BOTH
-@pytest.mark.parametrize("weight", [{"a": 1}, "balanced", np.full(60, "a"), 1j * ONES], ids=repr)
-def test_weights_of_no_numbers(Estimator, weight):
-    with pytest.raises((ValueError, TypeError), match=r"^sample_weight must be a number for"):
-        Estimator().fit(X, Y, sample_weight=weight)
-
-
 @pytest.mark.parametrize("Estimator", [PegasosSVR, LinearPegasosSVR])
 @pytest.mark.parametrize(
     ("parameters", "message"),
@@ -145,15 +137,6 @@ def test_parameters_of_regressors_are_named(Estimator, parameters, message):
 
 
 # --- numbers of any library ---
-
-
-def test_no_number_of_megabytes_or_epochs_is_too_large():
-    clf = PegasosSVC(cache_mb=1e308, epochs=1, random_state=0).fit(X, Y)
-    np.testing.assert_array_equal(clf.alpha_, PegasosSVC(epochs=1, random_state=0).fit(X, Y).alpha_)
-    for cache in ("cached", "streamed"):
-        assert make_rows(X, cache=cache, cache_mb=1e308).n_samples == 60
-    clf = LinearPegasosSVC(epochs=1e12, early_stopping=True, n_iter_no_change=2, random_state=0)
-    assert len(clf.fit(X, Y).validation_scores_) < 100
 
 
 # --- data ---
@@ -236,31 +219,12 @@ def test_indices_of_no_feature(Estimator, index):
 
 
 @BOTH
-def test_x_with_a_column_of_times(Estimator):
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame({"a": X[:, 0], "b": np.arange(60).astype("timedelta64[ns]")})
-    match = r"^X must hold real numbers, got timedelta64\[ns\]"
-    assert_rejected(Estimator(), frame, Y, match)
-
-
-@BOTH
 @pytest.mark.parametrize("kind", [np.int64, np.float64, np.bool_])
 def test_labels_of_numbers_one_by_one(Estimator, kind):
     expected = Estimator(epochs=1, random_state=0).fit(X, Y.astype(kind))
     model = clone(expected).fit(X.astype("U8").astype(float), Y.astype(kind).astype(object))
     assert model.classes_.dtype == kind
     np.testing.assert_array_equal(model.alpha_, expected.alpha_)
-
-
-def test_labels_of_numbers_one_by_one_in_a_stream():
-    objects = Y.astype(object)
-    model = LinearPegasosSVC(epochs=1, random_state=0)
-    expected = clone(model).partial_fit(X, Y, classes=[0, 1])
-    for classes in ([0, 1], np.array([0, 1], dtype=object)):
-        given = clone(model).partial_fit(X, objects, classes=classes)
-        np.testing.assert_array_equal(given.coef_, expected.coef_)
-    given = fit_chunks(clone(model), [(X, objects)])
-    np.testing.assert_array_equal(given.coef_, fit_chunks(clone(model), [(X, Y)]).coef_)
 
 
 # --- values beyond what arithmetic can hold ---
@@ -326,16 +290,6 @@ def test_given_matrix_may_be_rounded_but_neither_sparse_nor_narrow():
         clf.predict(gram[:, :-1])
     with pytest.raises(TypeError, match=r"(?i)sparse"):
         clf.fit(sparse.csr_matrix(gram), Y)
-
-
-def test_error_of_a_kernel_function_comes_through():
-    def kernel(A, B):
-        raise ZeroDivisionError("of the user")
-
-    clf = PegasosSVC(kernel=kernel)
-    with pytest.raises(ZeroDivisionError, match="of the user"):
-        clf.fit(X, Y)
-    assert_nothing_fitted(clf)
 
 
 @pytest.mark.parametrize("parameters", [{"tol": 0.1}, {"polish": True}], ids=str)

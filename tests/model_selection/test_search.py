@@ -275,12 +275,6 @@ def test_frames_reach_the_splitter_and_the_model():
         search.predict(frame.rename(columns={"a": "z"}))
 
 
-def test_progress_shows_cells(capsys):
-    X, y = blobs()
-    small(verbose=True).fit(X, y)
-    assert "12/12 cells" in capsys.readouterr().out
-
-
 def test_numbers_of_values_are_spread_evenly_and_their_cells_certified():
     X, y = blobs()
     search = PegasosSVCCV(Cs=5, gammas=3, cv=2).fit(X, y)

@@ -12,7 +12,6 @@ from surface_cases import CS, classes, largest_difference, searched, uneven_fold
 from kpegasos import RBF, KernelMatrix, Laplacian, Polynomial, Sigmoid
 from kpegasos.kernels.matrix import SharedProducts
 from kpegasos.model_selection import surface
-from kpegasos.model_selection.cells import ComputedPairs
 from kpegasos.rows.gram import GramRows
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
@@ -156,10 +155,6 @@ def test_seconds_of_cells_are_no_more_than_have_passed(n_classes):
     outcomes = searched(*problem(n_classes), KERNELS)
     seconds = sum(outcome.seconds.sum() for outcome in outcomes.values())
     assert 0.0 < seconds <= time.perf_counter() - begin
-
-
-def test_pairs_that_are_not_asked_for_cost_no_values():
-    assert ComputedPairs(None, "auto", 1.0, []).evaluations == 0
 
 
 def test_what_is_told_is_told_one_at_a_time():
