@@ -176,22 +176,6 @@ def test_idx_set_is_parsed(tiny):
     assert_allclose(unscaled.X_train / 255, data.X_train, rtol=1e-6)
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        bytes([0, 0, 13, 1, 0, 0, 0, 0]),
-        idx(np.zeros((2, 3), np.uint8))[:-1],
-        idx(np.zeros((2, 3), np.uint8)) + b"1",
-        b"\0\0\x08\xff" + 1020 * b"\xff",
-    ],
-)
-def test_idx_of_another_type_or_size_is_refused_in_a_sentence(content):
-    with pytest.raises(ValueError, match=r"^not (an|a whole) idx file") as error:
-        set_files.parse_idx(content)
-    assert "\n" not in str(error.value)
-
-
 def test_checksum_is_of_the_content_and_a_mismatch_names_file_expected_and_got(tiny, places):
     file, other = "tiny/t10k-labels-idx1-ubyte.gz", idx(np.array([1, 0], np.uint8))
     content = gzip.decompress((places.data / file).read_bytes())
@@ -336,22 +320,6 @@ def test_rcv1_sample_reads_vowpal_wabbit(places):
     assert_array_equal(data.y_train, [-1, 1])
     assert_array_equal(data.X_train.data, [0.5, 1.5, 2.0])
     assert_array_equal(data.X_train.indices, [1, 47_235, 0])
-
-
-@pytest.mark.parametrize(
-    ("load", "names"),
-    [
-        (load_adult, ["adult/a9a", "adult/a9a.t"]),
-        (load_rcv1_sample, ["rcv1-sample/rcv1_small.dat", "rcv1-sample/rcv1_small_test.data"]),
-    ],
-)
-def test_text_of_another_format_names_file_and_line(places, load, names):
-    places.put(names[0], b"1 2:1\n")
-    path = places.put(names[1], b"1 2:1\n-1 3:1 x\n")
-    match = r"line 2: entries must be column:value.* got 'x'"
-    with pytest.raises(ValueError, match=match) as error:
-        load()
-    assert str(error.value).startswith(str(path))
 
 
 @pytest.fixture
