@@ -13,15 +13,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from kpegasos import (
-    LinearPegasosSVC,
-    PegasosSVC,
-    PegasosSVCCV,
-    PegasosSVR,
-    __version__,
-    load,
-    save,
-)
+from kpegasos import LinearPegasosSVC, PegasosSVC, PegasosSVCCV, PegasosSVR, __version__, load, save
 from kpegasos.cli import files
 from kpegasos.cli.files import facts_of, targets_of
 from kpegasos.datasets import write_table

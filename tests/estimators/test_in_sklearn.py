@@ -6,10 +6,7 @@ import pytest
 from sklearn.base import clone, is_regressor
 from sklearn.linear_model import SGDClassifier
 from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
-from sklearn.utils.estimator_checks import (
-    check_class_weight_classifiers,
-    parametrize_with_checks,
-)
+from sklearn.utils.estimator_checks import check_class_weight_classifiers, parametrize_with_checks
 
 from kpegasos import LinearPegasosSVC, LinearPegasosSVR, PegasosSVC, PegasosSVCCV, PegasosSVR
 from kpegasos.estimators.base import COUNTERPARTS

@@ -92,26 +92,16 @@ def test_kernel_parameter_is_named(name, value):
 
 
 SENTENCES = [
-    ({"batch_size": 61}, None, "batch_size must be at most .*60.*got 61"),
-    ({"n_jobs": 0}, None, "^n_jobs must be None or an integer other than 0, got 0 instead"),
-    ({"loss": losses.Huber()}, None, "loss must be one of labels, got Huber"),
-    ({"class_weight": {0: 1.0, "b": 2.0}}, None, "class_weight"),
-    ({"class_weight": {0: 1.0, 1: -1.0}}, None, "class_weight"),
-    ({"class_weight": {0: 1e200}}, None, "class_weight of 0 must be at .*1e"),
     ({"class_weight": {0: 1e-200, 1: 1e200}}, None, r"class_weight.*got 1e-200"),
     ({"class_weight": {0: 10**400}}, None, "class_weight of 0 must be a positive finite number"),
     ({"class_weight": {0: "heavy"}}, None, "class_weight of 0 must be .*got 'heavy'"),
     ({}, changed(ONES, 7, -2.5), r"sample_weight must not be negative.*-2\.5"),
     ({}, ONES * np.nan, "(?i)sample.?weight"),
     ({}, ONES * 0.0, "(?i)sample.?weight"),
-    ({}, ONES[:-1], "(?i)sample.?weight"),
-    ({}, ONES[:, None] * ONES, "(?i)sample.?weight"),
     ({}, masked(Y), "sample_weight must have no masked entries"),
     ({}, (Y == 1).astype(float), r"y must have at least two classes.*got 1 class: \[1\]"),
     ({}, changed(ONES, slice(5), 1e200), r"sample_weight .* between 1e-100 and 1e\+100, got 1e\+2"),
-    ({}, 1e-322 * ONES, r"sample_weight .*between 1e-100 and 1e\+100, got 9.88131e-323"),
     ({"C": 1e-100}, 1e-100 * ONES, r"C times the mean of sample_weight .*got 1e-200"),
-    ({"C": 1e90}, 1e90 * ONES, r"C times the mean .*must be between 1e-100 and 1e\+?100"),
 ]
 
 
@@ -134,9 +124,6 @@ def test_weights_and_limits_are_told(Estimator, parameters, weight, match):
 def test_parameters_of_regressors_are_named(Estimator, parameters, message):
     with pytest.raises(ValueError, match=message):
         Estimator(**parameters).fit(X, X[:, 0])
-
-
-# --- numbers of any library ---
 
 
 # --- data ---
@@ -170,7 +157,6 @@ def mixed(values):
 BAD_Y = [
     (Y[:-1], r"inconsistent numbers of samples|length|y must"),
     (np.column_stack((Y, Y)), r"(?i)\by\b|label|multilabel"),
-    (None, "y"),
     (Y + 0.5 * X[:, 0], "^y must be class labels: Unknown label type: continuous"),
     (np.where(Y == 1, np.nan, 0.0), "y contains NaN"),
     (np.full(60, "only"), r"y must have at least two classes.*got 1 class: \[.+\]"),
@@ -187,14 +173,10 @@ def test_bad_labels_are_told(Estimator, labels, match):
 
 BAD_TARGETS = [
     (changed(X[:, 0], 3, np.nan), r"^Input y contains NaN"),
-    (changed(X[:, 0], 3, np.inf), r"^Input y contains infinity"),
     (1e101 * ONES, r"^y must be of size 1e\+100 at the most, got 1e\+101"),
-    (np.full(60, "a"), r"^y must hold real numbers, got array\(\['a'"),
     (np.full(60, "a", object), r"^y must hold real numbers, got array\(\['a'"),
-    (X[:, :2], r"^y should be a 1d array, got an array of shape"),
     (masked(X[:, 0]), r"^y must have no masked entries"),
     (X[:-1, 0], r"^y must be a vector with an entry for each row of X"),
-    (Y.astype("M8[s]"), r"^y must hold real numbers, got datetime64"),
 ]
 
 
@@ -340,14 +322,10 @@ def test_cache_mb_that_is_asked_for_is_enough(form, cache, n_jobs):
     ("rows", "labels", "arguments", "parameters", "match"),
     [
         (X, Y, {}, {}, "classes must be passed on the first call"),
-        (X, Y, {"classes": [1]}, {}, "classes must hold at least two classes"),
         (X, Y + 5, {"classes": [0, 1]}, {}, "y must have classes among"),
-        (X, np.where(Y == 1, np.nan, 0.0), {"classes": [0, 1]}, {}, r"\by\b"),
         (X, np.array([0, None] * 30, object), {"classes": [0, 1]}, {}, r"\by\b"),
         (X, Y, {"classes": [0, 1]}, {"class_weight": "balanced"}, "class_weight"),
-        (X, Y, {"classes": [0, 1]}, {"C": -1.0}, "^C must be"),
         (X * 1e200, Y, {"classes": [0, 1]}, {}, r"\bX\b"),
-        (X, Y, {"classes": [0, 1], "sample_weight": -ONES}, {}, "sample_weight"),
     ],
 )
 def test_bad_first_chunks_are_told(rows, labels, arguments, parameters, match):
@@ -360,7 +338,6 @@ def test_bad_first_chunks_are_told(rows, labels, arguments, parameters, match):
     [
         (X, Y, {"classes": [0, 1, 2]}, {}, "classes must be those of the first call"),
         (X, Y + 1, {}, {}, "y must have classes among"),
-        (X[:, :2], Y, {}, {}, "X has 2 features"),
         (X, Y, {}, {"lam": 0.5}, "lam"),
         (X, Y, {}, {"loss": "log_loss"}, "loss .*must be those of the first call"),
     ],

@@ -12,14 +12,7 @@ from scipy import sparse
 from sklearn.calibration import CalibratedClassifierCV
 
 import kpegasos
-from kpegasos import (
-    LinearPegasosSVC,
-    PegasosSVC,
-    PegasosSVCCV,
-    PegasosSVR,
-    load,
-    save,
-)
+from kpegasos import LinearPegasosSVC, PegasosSVC, PegasosSVCCV, PegasosSVR, load, save
 from kpegasos.exports.native import stored_versions
 from kpegasos.utils import files
 

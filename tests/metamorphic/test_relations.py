@@ -4,14 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from metamorphic_cases import (
-    CASES,
-    assert_overlap,
-    assert_same_model,
-    decisions,
-    interval,
-    reach,
-)
+from metamorphic_cases import CASES, assert_overlap, assert_same_model, decisions, interval, reach
 from models import counts_of
 from numpy.testing import assert_allclose, assert_array_equal
 

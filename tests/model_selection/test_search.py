@@ -7,12 +7,7 @@ from models import assert_same_values
 from searches import blobs, small
 from sklearn.metrics import make_scorer, matthews_corrcoef
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.model_selection import (
-    GridSearchCV,
-    GroupKFold,
-    ParameterGrid,
-    StratifiedKFold,
-)
+from sklearn.model_selection import GridSearchCV, GroupKFold, ParameterGrid, StratifiedKFold
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 

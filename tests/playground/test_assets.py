@@ -5,13 +5,7 @@ from collections import Counter
 
 import pytest
 
-from kpegasos.playground.assets import (
-    bundled,
-    files_behind,
-    kind_of,
-    static_files,
-    text_of,
-)
+from kpegasos.playground.assets import bundled, files_behind, kind_of, static_files, text_of
 
 MODULES = {name: text_of(name) for name in static_files() if kind_of(name) == "js"}
 TOP_LEVEL = re.compile(

@@ -19,13 +19,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from kpegasos.playground.assets import static_files
 from kpegasos.playground.messages import MOST_TEXT
-from kpegasos.playground.server import (
-    MOST_PAGES,
-    MOST_WAITING,
-    PlaygroundServer,
-    enqueue,
-    serve,
-)
+from kpegasos.playground.server import MOST_PAGES, MOST_WAITING, PlaygroundServer, enqueue, serve
 
 
 def talking(conversation, **options):

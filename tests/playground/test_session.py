@@ -7,15 +7,7 @@ import weakref
 
 import numpy as np
 import pytest
-from playground_cases import (
-    fitted,
-    points_of,
-    preset_points,
-    refusal,
-    session_of,
-    shown,
-    state_of,
-)
+from playground_cases import fitted, points_of, preset_points, refusal, session_of, shown, state_of
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.svm import SVC
 

@@ -19,15 +19,7 @@ from solver_cases import (
     run_pegasos,
 )
 
-from kpegasos import (
-    GramRows,
-    Problem,
-    linear_rows,
-    make_problem,
-    make_rows,
-    pegasos,
-    sdca,
-)
+from kpegasos import GramRows, Problem, linear_rows, make_problem, make_rows, pegasos, sdca
 from kpegasos.rows.base import RowSource
 from kpegasos.solvers.polish import polish
 
