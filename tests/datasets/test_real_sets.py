@@ -286,11 +286,9 @@ def put_usps(places, **given):
     ("arrays", "match"),
     [
         ({"X_train": np.zeros((2, 255))}, r"X_train in .* \(n_samples, 256\), got float64"),
-        ({"X_test": np.zeros((2, 256), "U1")}, "X_test in .* must be numbers"),
         ({"y_train": np.zeros(3)}, r"y_train in .* must be numbers of shape \(2,\)"),
         ({"y_test": np.full(2, 10)}, "digits from 0 to 9"),
         ({"X_train": np.full((2, 256), np.nan)}, "pixels from -1 to 1"),
-        ({"X_train": np.full((2, 256), 255)}, "pixels from -1 to 1"),
         ({"X_train": np.array([{}])}, r"usps\.npz must be a whole \.npz file of the numbers"),
     ],
 )
@@ -360,7 +358,6 @@ def test_covtype_is_scaled_and_split_by_random_state(covtype):
 @pytest.mark.parametrize(
     ("arguments", "match"),
     [
-        ({"positive": 0}, "^positive must be a positive integer, got 0"),
         ({"positive": 8}, "^positive must be at most 7, got 8"),
         ({"scale": "no"}, "^scale must be True or False, got 'no'"),
         ({"random_state": "seed"}, "^random_state must be an integer, .* got 'seed'"),
@@ -375,12 +372,9 @@ def test_covtype_arguments_are_checked_before_its_file(arguments, match):
 @pytest.mark.parametrize(
     ("content", "match"),
     [
-        ("", "must be a table of numbers"),
-        ("a,b\n", "must be a table of numbers"),
         ("1,2\n3,x\n", "must be a table of numbers: could not convert string 'x'"),
         ("1,2\n3,4,5\n", "must be a table of numbers: the number of columns changed from 2 to 3"),
         ("1\n2\n", "must have finite numbers, and classes from 1 to 7"),
-        ("1,8\n2,1\n", "must have finite numbers, and classes from 1 to 7"),
         ("nan,1\n2,1\n", "must have finite numbers, and classes from 1 to 7"),
     ],
 )

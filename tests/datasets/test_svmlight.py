@@ -134,17 +134,12 @@ READERS = pytest.mark.parametrize("read", [whole, in_chunks, by_number])
 FAULTS = {
     "word as label": (b"one 1:2", r"the label must be a finite number, got 'one'"),
     "label beyond float64": (b"1e400 1:2", "label and values must be finite in float32"),
-    "word as value": (b"1 1:x", "entries must be column:value, two numbers, got '1:x'"),
     "infinite value": (b"1 1:-Infinity", "entries must be column:value.* got '1:-Infinity'"),
     "value beyond float32": (b"1 1:1e39", "label and values must be finite in float32"),
-    "no colon": (b"1 1:2 3", "entries must be column:value, two numbers, got '3'"),
-    "column zero": (b"1 0:2", "columns must increase from 1 .* got '0' after 0"),
     "column beyond C": (b"1 9223372036854775808:2", "columns must increase .* 2147483647 at most"),
-    "long column": (b"1 " + 5000 * b"9" + b":2", "columns must increase"),
     "columns not sorted": (b"1 3:2 2:2", "columns must increase .* got '2' after 3"),
     "column too large": (b"1 1:1 12:2", "columns must be at most n_features = 9, got 12"),
     "query nan": (b"1 qid:nan 1:2", "qid must be a whole number, got 'nan'"),
-    "UTF-16": ("1 1:2".encode("utf-16"), r"the label must be a finite number, got '"),
     "old ends of lines": (b"1 1:2\r-1 2:3", "entries must be column:value.* got '-1'"),
 }
 
@@ -200,7 +195,6 @@ def test_svmlight_that_cannot_be_opened_is_named(tmp_path, read):
     ("arguments", "match"),
     [
         ({"n_features": 0}, "n_features must be a positive integer, got 0"),
-        ({"n_features": 2**31}, "n_features must be at most 2147483647, got 2147483648"),
         ({"n_features": 300, "dtype": int}, "dtype must be numpy.float32 or numpy.float64, got"),
     ],
 )

@@ -101,6 +101,7 @@ SENTENCES = [
     ({}, masked(Y), "sample_weight must have no masked entries"),
     ({}, (Y == 1).astype(float), r"y must have at least two classes.*got 1 class: \[1\]"),
     ({}, changed(ONES, slice(5), 1e200), r"sample_weight .* between 1e-100 and 1e\+100, got 1e\+2"),
+    ({"class_weight": {0: 1e50, 1: 1e50}}, 1e-120 * ONES, "sample_weight must .*got 1e-120"),
     ({"C": 1e-100}, 1e-100 * ONES, r"C times the mean of sample_weight .*got 1e-200"),
 ]
 

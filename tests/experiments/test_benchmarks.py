@@ -20,9 +20,6 @@ from experiments._store import plain
 from experiments.grid_search import find, plot
 from kpegasos import PegasosSVC
 
-# --- searches ---
-
-
 # TorchKM's protocol: its data, its kernel width, and its λ in terms of C
 
 
@@ -40,48 +37,6 @@ def test_C_of_lambda_has_the_optimum_of_torchkm(lam):
 
     C = float(grid_search.C_of_lambda(np.array(lam), y.size))
     assert objective(C) < min(objective(1.3 * C), objective(C / 1.3))
-
-
-# The judge
-
-IMAGES, MANY = "T-shirt or shirt 4,000", "T-shirt or shirt 12,000"
-
-
-def row(problem, tool, seconds, **more):
-    """The row of a search."""
-    return {"group": problem, "problem": problem, "tool": tool, "seconds": seconds, **more}
-
-
-def surface(problem, tool, scores):
-    """Scores over two γ and two C."""
-    grid = {"gammas": [0.1, 0.4], "Cs": [1.0, 10.0]}
-    return {"group": problem, "problem": problem, "tool": tool, **grid, "scores": scores}
-
-
-# Groups
-
-
-@pytest.fixture
-def done(monkeypatch):
-    """Take jobs for done; return their problems and tools."""
-    jobs = []
-
-    def fake(job):
-        jobs.append((job["problem"], job["tool"]))
-        if job["tool"] == "PegasosSVC":
-            return {}
-        found = {"row": {"seconds": 1.0}, "vectors": ["AVX2"]}
-        if job["tool"] == grid_search.SINGLE:
-            return found
-        scores = [[0.5, 0.6], [0.9, 0.8]]
-        return found | {"surface": {"gammas": [0.1, 0.4], "Cs": [1, 10], "scores": scores}}
-
-    monkeypatch.setattr(grid_search, "_apart", fake)
-    monkeypatch.setattr(grid_search, "_installed", lambda: list(grid_search.TOOLS))
-    return jobs
-
-
-# All of it
 
 
 @pytest.mark.slow
@@ -164,15 +119,6 @@ def test_ahead_is_beyond_the_noise(median, least, ahead):
     other = {"fit_seconds": median} | ({"fit_seconds_min": least} if least else {})
     assert beats(ours, other, "fit_seconds") is ahead
     assert not beats(other, ours, "fit_seconds")
-
-
-# Jobs
-
-
-# --- equal seconds ---
-
-
-# Runs
 
 
 # --- processes and repeated calls ---

@@ -48,12 +48,6 @@ def test_optimum_can_be_on_the_sphere(lam):
     assert_allclose(optimum_norm_bound(lam, np.sqrt(lam)), 1 / np.sqrt(lam))
 
 
-# The projection
-
-
-# Subgradients
-
-
 # Constants of the concentration
 
 
