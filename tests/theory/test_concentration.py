@@ -40,6 +40,14 @@ def test_sums_of_independent_differences_rarely_exceed_the_lemma(n_steps, p, del
     assert above <= 4 * np.log(n_steps) * delta
 
 
+def test_lemma_without_its_factor_would_be_false():
+    """The maximum as it is printed, without √ln(1/δ) behind it, is exceeded far too often."""
+    delta, n_steps = 1e-6, 2000
+    printed = freedman_bound(np.sqrt(n_steps), 1.0, delta) / np.sqrt(-np.log(delta))
+    above = binom.sf(np.floor((n_steps + printed) / 2), n_steps, 0.5)  # sums of ±1
+    assert above > 4 * np.log(n_steps) * delta
+
+
 @given(st.floats(0, 10), steps, positive, positive, small, st.booleans())
 def test_more_excess_than_the_theorem_contradicts_the_lemmas(
     regret, n_steps, lam, radius, delta, projection
