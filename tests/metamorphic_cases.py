@@ -11,7 +11,6 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 
 from kpegasos import LinearPegasosSVC, PegasosSVC
-from tests.campaigns._remains import claims_of
 
 KERNELS: dict[str, dict[str, float]] = {
     "rbf": {"gamma": 0.5},
@@ -74,15 +73,6 @@ def grid_blobs(n_classes: int, n_samples: int = 90) -> tuple[np.ndarray, np.ndar
     return np.round(64 * X) / 64, y
 
 
-def far_clusters(far: float, n_samples: int = 600) -> tuple[np.ndarray, np.ndarray]:
-    """A disc in a ring, twice, ``2 far`` apart; float32 numbers as float64."""
-    rng = np.random.default_rng(0)
-    side = rng.integers(2, size=n_samples)
-    Z = rng.normal(size=(n_samples, 2))
-    X = (Z + far * (2 * side[:, None] - 1)).astype(np.float32).astype(np.float64)
-    return X, (np.hypot(*Z.T) < 1.18).astype(int)
-
-
 # --- objectives ---------------------------------------------------------------------------------
 
 
@@ -99,17 +89,6 @@ def kernel_values(clf: Any, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         assert kernel == "linear"
         values = A @ B.T
     return values + (clf.intercept_scaling**2 if clf.fit_intercept else 0.0)
-
-
-def true_objectives(clf: Any, X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """``λ/2 ‖w‖²`` plus the mean hinge loss of each pair's model, from its coefficients alone."""
-    found = []
-    for claim in claims_of(clf, y, np.ones(y.size)):
-        rows = X[claim.members]
-        margins = kernel_values(clf, rows, rows) @ claim.coef
-        hinge = np.maximum(0.0, 1.0 - claim.y * margins).mean()
-        found.append(0.5 * claim.lam * (claim.coef @ margins) + hinge)
-    return np.array(found)
 
 
 # --- what is compared -----------------------------------------------------------------------------

@@ -1,7 +1,5 @@
 """``kpegasos convert`` and ``export``: the same numbers and decisions in every format."""
 
-import sys
-
 import numpy as np
 import pytest
 from cli_cases import blobs, write_blobs
@@ -58,12 +56,6 @@ def test_dense_form_that_memory_has_no_room_for_is_refused(
     assert kpegasos("convert", "wide.npz", "wide.svm").status == 0
     assert kpegasos("convert", "wide.svm", "back.npz").status == 0
     assert (read_table("back.npz").X != X).nnz == 0
-
-
-def test_package_that_is_not_there_is_named_with_its_extra(refusal, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    (tmp_path / "a.parquet").write_bytes(b"PAR1")
-    assert "kpegasos[tables]" in refusal("convert", "a.parquet", "a.csv")
 
 
 # --- models ---

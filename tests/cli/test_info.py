@@ -13,15 +13,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from kpegasos import (
-    LinearPegasosSVC,
-    PegasosSVC,
-    PegasosSVCCV,
-    PegasosSVR,
-    __version__,
-    load,
-    save,
-)
+from kpegasos import LinearPegasosSVC, PegasosSVC, PegasosSVCCV, PegasosSVR, __version__, load, save
 from kpegasos.cli import files
 from kpegasos.cli.files import facts_of, targets_of
 from kpegasos.datasets import write_table
@@ -127,16 +119,6 @@ def test_facts_are_those_of_the_whole_table(monkeypatch, storage, entries):
     assert (facts["n_missing"], facts["n_infinite"]) == (2, 2)
     assert (facts["lowest"], facts["highest"]) == (1.0, 5.0)
     assert (facts["targets"], facts["n_conflicts"]) == (None, 0)
-
-
-def test_zeros_of_either_sign_and_stored_ones_are_the_same():
-    stored = sparse.csr_matrix(([1.0, 0.0, 1.0], [1, 0, 1], [0, 2, 3]), shape=(2, 2))
-    before = stored.copy()
-    for X in (np.array([[0.0, 1.0], [-0.0, 1.0]]), stored):
-        facts = facts_of(X, np.array([0, 1]))
-        assert (facts["n_duplicates"], facts["n_conflicts"], facts["density"]) == (1, 2, 0.5)
-    for name in ("data", "indices", "indptr"):
-        np.testing.assert_array_equal(getattr(stored, name), getattr(before, name))
 
 
 def test_whole_numbers_and_text_are_classes_and_others_a_range():

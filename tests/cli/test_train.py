@@ -204,17 +204,6 @@ def test_probabilities_of_several_classes_are_native(kpegasos, tmp_path):
     np.testing.assert_array_equal(values[:, 0], values[:, 1:].argmax(axis=1) + 1)
 
 
-def test_probabilities_of_few_examples_have_as_many_folds(kpegasos, refusal, tmp_path):
-    X, y = examples()
-    few = np.concatenate((np.flatnonzero(y == 1)[:3], np.flatnonzero(y == -1)[:40]))
-    write_rows(tmp_path / "three", X[few], y[few])
-    write_rows(tmp_path / "one", X[few[2:]], y[few[2:]])
-    assert kpegasos("train", "-b", "1", "three").status == 0
-    assert kpegasos("predict", "-b", "1", "three", "three.model", "out").status == 0
-    sentence = "--probability needs at least two examples of each class, got one of 1\n"
-    assert refusal("train", "-b", "1", "one") == sentence
-
-
 @pytest.mark.parametrize("regression", [False, True])
 def test_chunks_are_read_part_by_part(kpegasos, data, regression):
     kind = ["-s", "3"] if regression else []

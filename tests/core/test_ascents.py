@@ -9,14 +9,7 @@ from kpegasos import losses
 from kpegasos.core.evaluation import DualLine, largest_multiple, loss_errors, steepness
 from kpegasos.core.state import Examples, LoopParameters, PegasosOptions, new_state
 from kpegasos.core.views import KernelView
-from kpegasos.core.working_sets import (
-    DONE,
-    ENOUGH,
-    LEFT,
-    SETS_DONE,
-    ascend,
-    new_working_sets,
-)
+from kpegasos.core.working_sets import DONE, ENOUGH, LEFT, SETS_DONE, ascend, new_working_sets
 
 pytestmark = pytest.mark.pure_python
 

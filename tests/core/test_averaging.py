@@ -5,12 +5,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from kpegasos.core.averaging import (
-    AVERAGES,
-    combination,
-    has_clock_over_t,
-    suffix_start,
-)
+from kpegasos.core.averaging import AVERAGES, combination, has_clock_over_t, suffix_start
 from kpegasos.core.state import Iterate, PegasosOptions, new_state
 
 pytestmark = pytest.mark.pure_python

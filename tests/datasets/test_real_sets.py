@@ -3,8 +3,6 @@
 import gzip
 import hashlib
 import os
-import subprocess
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -178,22 +176,6 @@ def test_idx_set_is_parsed(tiny):
     assert_allclose(unscaled.X_train / 255, data.X_train, rtol=1e-6)
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        bytes([0, 0, 13, 1, 0, 0, 0, 0]),
-        idx(np.zeros((2, 3), np.uint8))[:-1],
-        idx(np.zeros((2, 3), np.uint8)) + b"1",
-        b"\0\0\x08\xff" + 1020 * b"\xff",
-    ],
-)
-def test_idx_of_another_type_or_size_is_refused_in_a_sentence(content):
-    with pytest.raises(ValueError, match=r"^not (an|a whole) idx file") as error:
-        set_files.parse_idx(content)
-    assert "\n" not in str(error.value)
-
-
 def test_checksum_is_of_the_content_and_a_mismatch_names_file_expected_and_got(tiny, places):
     file, other = "tiny/t10k-labels-idx1-ubyte.gz", idx(np.array([1, 0], np.uint8))
     content = gzip.decompress((places.data / file).read_bytes())
@@ -304,11 +286,9 @@ def put_usps(places, **given):
     ("arrays", "match"),
     [
         ({"X_train": np.zeros((2, 255))}, r"X_train in .* \(n_samples, 256\), got float64"),
-        ({"X_test": np.zeros((2, 256), "U1")}, "X_test in .* must be numbers"),
         ({"y_train": np.zeros(3)}, r"y_train in .* must be numbers of shape \(2,\)"),
         ({"y_test": np.full(2, 10)}, "digits from 0 to 9"),
         ({"X_train": np.full((2, 256), np.nan)}, "pixels from -1 to 1"),
-        ({"X_train": np.full((2, 256), 255)}, "pixels from -1 to 1"),
         ({"X_train": np.array([{}])}, r"usps\.npz must be a whole \.npz file of the numbers"),
     ],
 )
@@ -327,17 +307,6 @@ def test_package_has_nothing_that_unpickles_or_unpacks_files():
             assert word not in source, path
 
 
-@pytest.mark.slow
-def test_no_downloader_is_imported_for_a_set_that_is_there(places):
-    put_usps(places)
-    program = """
-import sys, kpegasos.datasets
-kpegasos.datasets.load_usps()
-assert not {"pooch", "requests"} & set(sys.modules)
-"""
-    subprocess.run([sys.executable, "-c", program], check=True, env={**os.environ})
-
-
 # --- texts, and the table of Covertype ------------------------------------------------------------
 
 
@@ -349,22 +318,6 @@ def test_rcv1_sample_reads_vowpal_wabbit(places):
     assert_array_equal(data.y_train, [-1, 1])
     assert_array_equal(data.X_train.data, [0.5, 1.5, 2.0])
     assert_array_equal(data.X_train.indices, [1, 47_235, 0])
-
-
-@pytest.mark.parametrize(
-    ("load", "names"),
-    [
-        (load_adult, ["adult/a9a", "adult/a9a.t"]),
-        (load_rcv1_sample, ["rcv1-sample/rcv1_small.dat", "rcv1-sample/rcv1_small_test.data"]),
-    ],
-)
-def test_text_of_another_format_names_file_and_line(places, load, names):
-    places.put(names[0], b"1 2:1\n")
-    path = places.put(names[1], b"1 2:1\n-1 3:1 x\n")
-    match = r"line 2: entries must be column:value.* got 'x'"
-    with pytest.raises(ValueError, match=match) as error:
-        load()
-    assert str(error.value).startswith(str(path))
 
 
 @pytest.fixture
@@ -405,7 +358,6 @@ def test_covtype_is_scaled_and_split_by_random_state(covtype):
 @pytest.mark.parametrize(
     ("arguments", "match"),
     [
-        ({"positive": 0}, "^positive must be a positive integer, got 0"),
         ({"positive": 8}, "^positive must be at most 7, got 8"),
         ({"scale": "no"}, "^scale must be True or False, got 'no'"),
         ({"random_state": "seed"}, "^random_state must be an integer, .* got 'seed'"),
@@ -420,12 +372,9 @@ def test_covtype_arguments_are_checked_before_its_file(arguments, match):
 @pytest.mark.parametrize(
     ("content", "match"),
     [
-        ("", "must be a table of numbers"),
-        ("a,b\n", "must be a table of numbers"),
         ("1,2\n3,x\n", "must be a table of numbers: could not convert string 'x'"),
         ("1,2\n3,4,5\n", "must be a table of numbers: the number of columns changed from 2 to 3"),
         ("1\n2\n", "must have finite numbers, and classes from 1 to 7"),
-        ("1,8\n2,1\n", "must have finite numbers, and classes from 1 to 7"),
         ("nan,1\n2,1\n", "must have finite numbers, and classes from 1 to 7"),
     ],
 )
@@ -449,20 +398,6 @@ def test_numbers_of_covtype_are_kept_until_the_file_is_another(covtype, places, 
     again = load_covtype(scale=False).X_train
     assert again.dtype == np.float32
     assert_array_equal(again, expected)
-
-
-@pytest.mark.parametrize("damage", [lambda b: b"", lambda b: b[:-5], lambda b: b"nothing"])
-def test_damaged_numbers_of_covtype_are_read_anew(covtype, places, damage):
-    expected = covtype().X_train
-    (path,) = places.cache.rglob("*.npy")
-    path.write_bytes(damage(path.read_bytes()))
-    assert_array_equal(load_covtype(scale=False).X_train, expected)
-    assert np.load(path).shape == (70, 3)
-
-
-def test_covtype_is_read_where_nothing_can_be_kept(covtype, places):
-    places.cache.write_bytes(b"no folder")
-    assert covtype().X_train.shape == (63, 2)
 
 
 # --- the real files -------------------------------------------------------------------------------

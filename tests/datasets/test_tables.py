@@ -143,11 +143,6 @@ def test_label_says_which_column(tmp_path, format, label, column):
     assert read_table(path).y is None, "without a likely name there are no labels"
 
 
-def test_name_goes_before_the_position_of_that_name(tmp_path):
-    (tmp_path / "t.csv").write_text("last,b\n1,2\n")
-    assert_array_equal(read_table(tmp_path / "t.csv", label="last").y, [1])
-
-
 @pytest.mark.parametrize("format", ["svmlight", "npz"])
 def test_label_of_svmlight_and_npz_is_no_column_and_can_be_left_out(tmp_path, format):
     write_table(tmp_path / f"t.{format}", X, [1, 2, 3])
@@ -191,15 +186,6 @@ def test_header_and_labels_are_what_the_caller_says(tmp_path):
     table = read_text(tmp_path, "5.1,3.5,Iris setosa\n4.9,3,other\n", label="last")
     assert_array_equal(table.X, [[5.1, 3.5], [4.9, 3]])
     assert_array_equal(table.y, ["Iris setosa", "other"])
-
-
-def test_numbers_are_those_of_python(tmp_path):
-    rng = np.random.default_rng(0)
-    numbers = rng.integers(0, 2**64, 3000, dtype=np.uint64).view(np.float64)
-    words = [repr(number) for number in numbers[np.isfinite(numbers)].tolist()]
-    words += [f"{number:.25g}" for number in numbers[np.isfinite(numbers)].tolist()]
-    X = read_text(tmp_path, "\n".join(words)).X
-    assert_array_equal(X[:, 0].view(np.uint64), np.array(list(map(float, words))).view(np.uint64))
 
 
 # --- which format ---
@@ -277,19 +263,16 @@ FAULTS = {
     "empty": (b"", ": a table must have rows, got an empty file"),
     "header alone": (b"a,b\n", ": a table must have rows, got its header alone"),
     "few fields": (b"a,b\n1,2\n\n3\n", ", line 4: a line must have 2 fields, as the first, got 1"),
-    "many fields": (b"1,2\n3,4,5\n", ", line 2: a line must have 2 fields, as the first, got 3"),
     "more than the names": (
         b"y,b\n1,2,x\n2,3\n",
         ", line 2: a line must have 2 fields, as the first, got 3",
     ),
     "name twice": (b"a,b,a\n1,2,3\n", ": names of columns must differ, got 'a' twice"),
     "not UTF-8": (b"a,b\n1,2\n3,\xff\n", ", line 3: text must be in UTF-8, got the byte b'\\xff'"),
-    "UTF-16": ("a,b\n1,2\n".encode("utf-16"), ", line 1: text must be in UTF-8, got the byte"),
     "text": (
         b"a,b\n1,2\n3,red\n",
         ", line 3, column 'b': values must be finite numbers, or missing, got 'red'",
     ),
-    "after labels": (b"y,b\n1,2\n1,x\n", ", line 3, column 'b': values must be finite numbers"),
     "no label": (b"a,y\n1,2\n3,\n", ", line 3: the label must be given, got none"),
     "two labels": (b"a,y,class\n1,2,3\n", ": label must say which column holds them, as any may"),
     "labels alone": (b"y\n1\n", ": there must be a column of features, got labels alone"),
@@ -324,7 +307,6 @@ def test_field_that_is_no_finite_number_is_refused(tmp_path, field):
     [
         ({"format": "xls"}, "format must be one of ('svmlight', 'csv', 'tsv', 'npz', 'npy', 'pa"),
         ({"label": "c"}, "label must be the name or number of one of the 2 columns of "),
-        ({"label": 2}, "got 2 instead"),
         ({"label": 1.5}, "label must be the name or number of a column, 'first', 'last', 'auto'"),
         ({"n_features": 3}, "n_features must be 2, as in "),
     ],
@@ -348,14 +330,6 @@ def test_file_that_is_not_there_is_named_by_python(tmp_path, name):
     with pytest.raises(FileNotFoundError) as error:
         read_table(tmp_path / name)
     assert error.value.filename == str(tmp_path / name) or error.value.filename == tmp_path / name
-
-
-def test_what_is_no_path_is_refused():
-    for path in (None, 3, b"t.csv", io.StringIO("1,2")):
-        with pytest.raises(TypeError, match="path must be the path of a file"):
-            read_table(path, format="csv")
-    with pytest.raises(ValueError, match="format must be given for an open file, one of"):
-        read_table(io.BytesIO(b"1,2\n"))
 
 
 # --- binary files ---
@@ -499,7 +473,6 @@ def test_without_a_library_the_extra_is_named(tmp_path, monkeypatch, format, lib
         ({"y": [""]}, "y must hold texts that are not empty, got ''"),
         ({"y": ["\ud800"]}, "y must hold texts of Unicode, got '\\ud800'"),
         ({"feature_names": ["a", "b"]}, "feature_names must be 1 different texts, one for each"),
-        ({"feature_names": "a"}, "feature_names must be 1 different texts, one for each"),
         ({"feature_names": ["\ud800"]}, "feature_names must hold texts of Unicode, got"),
         ({"feature_names": ["Y"], "y": [1]}, "feature_names must not have what labels are called"),
         ({"path": "t.xls"}, "format must be given unless path ends in one of ('.svm', "),

@@ -5,7 +5,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_matrix
 
-from kpegasos import linear_rows, make_problem, sdca
 from kpegasos.datasets import make_text_like
 
 
@@ -55,17 +54,6 @@ def test_text_begins_alike_however_long_it_is(text, n_samples):
 def test_text_noise_is_the_fraction_of_flipped_labels(text):
     _, clean = make_text_like(40_000, noise=0, random_state=0)
     assert np.mean(clean != text[1]) == pytest.approx(0.06, abs=0.005)
-
-
-@pytest.mark.slow
-def test_text_is_linear_but_for_the_noise():
-    for noise in (0, 0.06):
-        X, y = make_text_like(40_000, 2000, 0.04, noise=noise, random_state=0)
-        model = sdca(
-            make_problem(y[:35_000], 1e-4), linear_rows(X[:35_000]), tol=0.02, random_state=0
-        )
-        error = np.mean(np.sign(X[35_000:] @ model.w) != y[35_000:])
-        assert noise - 0.01 < error < noise + 0.012
 
 
 @pytest.mark.parametrize("n_features", [2, 3, 51])

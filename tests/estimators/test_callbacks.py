@@ -9,12 +9,11 @@ from models import BOTH, counts_of
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import accuracy_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from kpegasos import LinearPegasosSVC, PegasosSVC
+from kpegasos import PegasosSVC
 
 callback = pytest.importorskip("sklearn.callback", reason="scikit-learn has no callbacks yet")
 ProgressBar, ScoringMonitor = callback.ProgressBar, callback.ScoringMonitor
@@ -113,23 +112,6 @@ def test_failing_callback_is_torn_down(Estimator):
     assert clf.score(X, y) > 0.5
 
 
-@BOTH
-def test_scoring_monitor(Estimator):
-    X, y = data()
-    weight = np.random.default_rng(0).uniform(0.1, 3.0, size=y.size)
-    monitor = ScoringMonitor(scoring="accuracy")
-    recorder = Recorder()
-    clf = Estimator(epochs=4, random_state=0).set_callbacks(monitor, recorder)
-    clf.fit(X, y, sample_weight=weight)
-    scores = [row["accuracy"] for row in monitor.get_logs().data]
-    expected = [
-        accuracy_score(y, model.predict(X), sample_weight=weight) for model in recorder.models
-    ]
-    assert scores == pytest.approx(expected)
-    clf.fit(X, y)
-    assert len(monitor.get_logs("all")) == 2
-
-
 @pytest.mark.parametrize("n_jobs", [None, pytest.param(2, marks=pytest.mark.slow)])
 def test_grid_search_over_a_pipeline(n_jobs, capsys):
     X, y = data()
@@ -153,24 +135,3 @@ def test_grid_search_over_a_pipeline(n_jobs, capsys):
     assert len(rows) == 15
     assert all(0 < row["accuracy"] <= 1 for row in rows)
     assert "PegasosSVC - fit" in capsys.readouterr().out
-
-
-@BOTH
-def test_bad_data_calls_no_task(Estimator):
-    X, y = data()
-    recorder = Recorder()
-    clf = Estimator(epochs=1).set_callbacks(recorder)
-    with pytest.raises(ValueError, match="y must have at least two classes"):
-        clf.fit(X, np.zeros(y.size))
-    assert "begin fit" not in recorder.events
-    assert recorder.events.count("setup") == recorder.events.count("teardown")
-
-
-def test_partial_fit_calls_no_hook():
-    """A stream has no end that a callback could be told of."""
-    X, y = data()
-    recorder = Recorder()
-    clf = LinearPegasosSVC().set_callbacks(recorder)
-    clf.partial_fit(X, y, classes=[0, 1, 2])
-    assert recorder.events.count("begin fit") == recorder.events.count("end fit")
-    assert recorder.events.count("setup") == recorder.events.count("teardown")

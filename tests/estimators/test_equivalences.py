@@ -2,21 +2,9 @@
 
 import numpy as np
 import pytest
-from models import (
-    BOTH,
-    EXACT,
-    counts_of,
-    integers,
-    two_classes,
-)
+from models import BOTH, EXACT, counts_of, integers, two_classes
 
-from kpegasos import (
-    LinearPegasosSVC,
-    PegasosSVC,
-    linear_rows,
-    make_problem,
-    make_rows,
-)
+from kpegasos import LinearPegasosSVC, PegasosSVC, linear_rows, make_problem, make_rows
 from kpegasos.solvers.pegasos import PegasosOptions, make_run
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils.validation import draw_seed

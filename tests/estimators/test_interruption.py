@@ -129,23 +129,6 @@ def test_handler_of_the_user_is_restored_and_gets_the_second_press():
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def test_presses_after_the_second_do_not_cut_the_way_out():
-    """They belong to it, as those of a key that bounces."""
-    seen = []
-
-    def work():
-        with interruptible(Stopper()) as stopper:
-            try:
-                press(2)
-            finally:
-                press(2)
-                seen.append(stopper.interrupted)
-
-    with pytest.raises(KeyboardInterrupt):
-        work()
-    assert seen == [True]
-
-
 def test_block_inside_an_interrupted_one_is_interrupted():
     """The outer fit waits for the inner, which had not heard of Ctrl-C."""
     with interruptible(Stopper()) as outer:
@@ -315,16 +298,6 @@ def test_max_time_counts_from_the_call(Estimator, monkeypatch):
     assert clf.n_steps_ == tuning.FEWEST_DRAWS
 
 
-@BOTH
-def test_max_time_not_reached_is_silent(Estimator):
-    X, y = data(3)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        clf = Estimator(epochs=2, max_time=600.0, random_state=0).fit(X, y)
-    plain = Estimator(epochs=2, random_state=0).fit(X, y)
-    np.testing.assert_array_equal(clf.decision_function(X), plain.decision_function(X))
-
-
 # --- slow kernels ---
 
 
@@ -364,15 +337,6 @@ def test_ctrl_c_leaves_the_matrix_of_a_slow_kernel_with_a_model(polish):
         model.fit(X60, Y60)
     assert kernel.values < 1500
     assert np.isfinite(model.decision_function(X60[:1])).all()
-
-
-def test_second_ctrl_c_leaves_a_slow_kernel_at_once():
-    kernel = Slow(presses_at=[500, 501])
-    model = PegasosSVC(kernel=kernel, random_state=0)
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(X60, Y60)
-    assert kernel.values < 800
-    assert not fitted_names(model)
 
 
 def test_progress_goes_on_during_a_polish(monkeypatch):

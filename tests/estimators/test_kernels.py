@@ -11,11 +11,7 @@ from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, polynomial_kerne
 from sklearn.svm import SVC
 from sklearn.utils import get_tags
 
-from kpegasos import (
-    LinearPegasosSVC,
-    PegasosSVC,
-    PegasosSVCCV,
-)
+from kpegasos import LinearPegasosSVC, PegasosSVC, PegasosSVCCV
 
 POLY = {"kernel": "poly", "gamma": 0.5, "degree": 2, "coef0": 1.0}
 each_cache = pytest.mark.parametrize("cache", ["precomputed", "cached", "streamed"])

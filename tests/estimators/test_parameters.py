@@ -1,6 +1,5 @@
 """Parameters of the estimators: what each of them does, and what is left to us by "auto"."""
 
-import cProfile
 import warnings
 from itertools import combinations
 
@@ -20,7 +19,7 @@ from models import (
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
-from kpegasos import ArrayChunks, LinearPegasosSVC, PegasosSVC, fit_chunks
+from kpegasos import PegasosSVC
 from kpegasos.fitting.inputs import POLISH_DRAWS, POLISH_EPOCHS
 
 
@@ -102,19 +101,6 @@ def test_history_ends_with_the_model(Estimator):
     assert (last.relative_gap, last.support_size) == (clf.relative_gap_, clf.support_.size)
 
 
-@BOTH
-def test_checkpoints_cost_the_same_each(Estimator):
-    X, y = two_classes(20)
-
-    def calls(epochs):
-        profile = cProfile.Profile()
-        profile.runcall(Estimator(epochs=epochs, random_state=0).fit, X, y)
-        return sum(entry.callcount for entry in profile.getstats())
-
-    calls(10)
-    assert calls(1600) < 12 * calls(200)  # 8 times as many checkpoints
-
-
 def test_history_is_sparse_where_nobody_waits_and_gaps_are_looked_at_each_epoch():
     X, y = two_classes(60)
     plain = PegasosSVC(random_state=0).fit(X, y)
@@ -127,12 +113,6 @@ def test_history_is_sparse_where_nobody_waits_and_gaps_are_looked_at_each_epoch(
         clf = PegasosSVC(tol=tol, epochs=200, random_state=0).fit(X, y)
     first = np.flatnonzero(every["relative_gap"] <= tol)[0]
     assert clf.history_["epoch"].tolist() == list(range(1, first + 2))
-
-
-def test_chunks_are_visited_20_times():
-    X, y = two_classes(60)
-    clf = fit_chunks(LinearPegasosSVC(random_state=0), ArrayChunks(X, y, chunk_size=20))
-    assert clf.n_steps_ == 20 * 60
 
 
 # --- tol and polish ---
@@ -191,22 +171,6 @@ def test_polish_changes_nothing_of_the_run(Estimator):
     assert parts.n_steps_ == 3 * y.size
     parts.set_params(polish=False).fit(X, y)
     assert_same_model(plain, parts, X)
-
-
-@BOTH
-def test_polished_warm_start_makes_as_many_draws_again(Estimator):
-    X, y = two_classes(60)
-    clf = Estimator(warm_start=True, polish=True, random_state=0).fit(X, y)
-    once = clf.n_steps_
-    assert clf.fit(X, y).n_steps_ == 2 * once
-
-
-def test_early_stopping_and_polish_leave_something_to_choose_from():
-    X, y = two_classes(200)
-    options = {"early_stopping": True, "polish": True, "checkpoints": "auto", "random_state": 0}
-    clf = LinearPegasosSVC(**options).fit(X, y)
-    assert len(clf.validation_scores_) > 1
-    assert clf.score(X, y) > 0.8
 
 
 # --- what a fit leaves alone, and shows ---

@@ -1,16 +1,12 @@
 """`partial_fit`: Pegasos over a stream of chunks, of classes and of numbers."""
 
 import copy
-import pickle
 
 import naive
 import naive_losses
 import numpy as np
 import pytest
-from models import (
-    integers,
-    with_duplicates,
-)
+from models import integers, with_duplicates
 from number_cases import EACH, NAMES, cost_at_zero, data, parameter_of, radii_of
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
@@ -62,19 +58,6 @@ def test_partial_fit_weights_by_the_book():
     np.testing.assert_allclose(clf.coef_[0], w[:-1], rtol=1e-9, atol=1e-12)
 
 
-def test_partial_fit_projects_onto_a_ball_that_grows_with_the_weights():
-    """Weights of 100 are λ / 100 of weights of 1: an optimum ten times as far, and its ball too."""
-    X, y = integers(2)
-    a, b = (
-        LinearPegasosSVC(lam=lam, projection=True, average=None, random_state=0)
-        for lam in (0.5, 50.0)
-    )
-    for part in np.array_split(np.arange(y.size), 4):
-        a.partial_fit(X[part], y[part], classes=[0, 1])
-        b.partial_fit(X[part], y[part], classes=[0, 1], sample_weight=np.full(part.size, 100.0))
-    np.testing.assert_allclose(b.coef_, a.coef_, rtol=1e-9)
-
-
 def test_partial_fit_draws_anew_in_each_chunk():
     # On orthogonal examples a weight is zero until its example is drawn.
     X, y = np.eye(40), np.arange(40) % 2
@@ -104,16 +87,6 @@ def test_partial_fit_chunks_that_lack_classes():
             clf.partial_fit(X[part], y[part])
     assert clf.score(X, y) > 0.8 * LinearPegasosSVC(C=0.1, random_state=0).fit(X, y).score(X, y)
     assert clf.classes_.tolist() == [0, 1, 2]
-
-
-@pytest.mark.parametrize("average", ["weighted", "suffix"])
-def test_a_stream_keeps_nothing_of_its_chunks(average):
-    X, y = integers(2, 500)
-    clf = LinearPegasosSVC(random_state=0, average=average).partial_fit(X, y, classes=[0, 1])
-    size = len(pickle.dumps(clf))
-    for _ in range(20):
-        clf.partial_fit(X, y)
-    assert len(pickle.dumps(clf)) < size + 1000
 
 
 def order_of(ends, seed=0):
@@ -189,23 +162,6 @@ def test_chunks_without_weight_leave_the_offset_to_the_next():
 
 
 # --- the ball of the projection ---
-
-
-@pytest.mark.parametrize("loss", ["squared_epsilon_insensitive", "epsilon_insensitive"])
-def test_small_chunks_do_not_pull_the_model_into_their_own_ball(loss):
-    """Rows and targets of every second chunk are a hundredth of the others'."""
-    X, y, _ = data(800)
-    scale = np.where(np.arange(800) // 100 % 2, 0.01, 1.0)
-    X, y = X * scale[:, None], (y - 3.0) * scale
-    parameters = {"loss": loss, "lam": 0.05, "fit_intercept": False, "random_state": 0}
-    model = LinearPegasosSVR(projection=True, **parameters)
-    for _ in range(5):
-        streamed(model, X, y, list(range(100, 900, 100)))
-    best = LinearPegasosSVR(polish=True, tol=1e-6, **parameters).fit(X, y)
-    assert_allclose(model.coef_, best.coef_, atol=0.05 * np.linalg.norm(best.coef_))
-    small = y[scale < 1.0]
-    cost = cost_at_zero(loss, small, 1.0).mean()
-    assert np.linalg.norm(model.coef_) > 1.1 * np.sqrt(cost / 0.05)
 
 
 def test_the_ball_holds_the_optimum_of_what_has_come():

@@ -122,18 +122,6 @@ def test_streams_go_on_after_a_round_trip(way, tmp_path):
         np.testing.assert_array_equal(loaded.coef_, model.partial_fit(X, y).coef_)
 
 
-def test_result_goes_on_after_a_round_trip():
-    X, y = data(2)
-    problem, rows = make_problem(2.0 * y - 1.0, 0.01), make_rows(X, "rbf", gamma=0.1)
-    result = pegasos(problem, rows, epochs=5, random_state=0)
-    loaded = pickle.loads(pickle.dumps(result))
-    np.testing.assert_array_equal(result.coef, loaded.coef)
-    more = pegasos(problem, rows, epochs=5, state=loaded.state)
-    whole = pegasos(problem, rows, epochs=10, random_state=0)
-    np.testing.assert_array_equal(more.alpha, whole.alpha)
-    np.testing.assert_array_equal(more.coef, whole.coef)
-
-
 def test_model_does_not_hold_the_training_data():
     """What is stored grows with the support, not with X or the kernel matrix."""
     X, y = make_blobs(1000, centers=2, n_features=50, cluster_std=0.1, random_state=0)

@@ -18,7 +18,6 @@ from kpegasos import (
     LinearPegasosSVR,
     PegasosSVC,
     PegasosSVR,
-    fit_chunks,
     linear_rows,
     losses,
     make_rows,
@@ -93,26 +92,17 @@ def test_kernel_parameter_is_named(name, value):
 
 
 SENTENCES = [
-    ({"batch_size": 61}, None, "batch_size must be at most .*60.*got 61"),
-    ({"n_jobs": 0}, None, "^n_jobs must be None or an integer other than 0, got 0 instead"),
-    ({"loss": losses.Huber()}, None, "loss must be one of labels, got Huber"),
-    ({"class_weight": {0: 1.0, "b": 2.0}}, None, "class_weight"),
-    ({"class_weight": {0: 1.0, 1: -1.0}}, None, "class_weight"),
-    ({"class_weight": {0: 1e200}}, None, "class_weight of 0 must be at .*1e"),
     ({"class_weight": {0: 1e-200, 1: 1e200}}, None, r"class_weight.*got 1e-200"),
     ({"class_weight": {0: 10**400}}, None, "class_weight of 0 must be a positive finite number"),
     ({"class_weight": {0: "heavy"}}, None, "class_weight of 0 must be .*got 'heavy'"),
     ({}, changed(ONES, 7, -2.5), r"sample_weight must not be negative.*-2\.5"),
     ({}, ONES * np.nan, "(?i)sample.?weight"),
     ({}, ONES * 0.0, "(?i)sample.?weight"),
-    ({}, ONES[:-1], "(?i)sample.?weight"),
-    ({}, ONES[:, None] * ONES, "(?i)sample.?weight"),
     ({}, masked(Y), "sample_weight must have no masked entries"),
     ({}, (Y == 1).astype(float), r"y must have at least two classes.*got 1 class: \[1\]"),
     ({}, changed(ONES, slice(5), 1e200), r"sample_weight .* between 1e-100 and 1e\+100, got 1e\+2"),
-    ({}, 1e-322 * ONES, r"sample_weight .*between 1e-100 and 1e\+100, got 9.88131e-323"),
+    ({"class_weight": {0: 1e50, 1: 1e50}}, 1e-120 * ONES, "sample_weight must .*got 1e-120"),
     ({"C": 1e-100}, 1e-100 * ONES, r"C times the mean of sample_weight .*got 1e-200"),
-    ({"C": 1e90}, 1e90 * ONES, r"C times the mean .*must be between 1e-100 and 1e\+?100"),
 ]
 
 
@@ -120,13 +110,6 @@ SENTENCES = [
 @pytest.mark.parametrize(("parameters", "weight", "match"), SENTENCES, ids=str)
 def test_weights_and_limits_are_told(Estimator, parameters, weight, match):
     assert_rejected(Estimator(**parameters), X, Y, match, sample_weight=weight)
-
-
-@BOTH
-@pytest.mark.parametrize("weight", [{"a": 1}, "balanced", np.full(60, "a"), 1j * ONES], ids=repr)
-def test_weights_of_no_numbers(Estimator, weight):
-    with pytest.raises((ValueError, TypeError), match=r"^sample_weight must be a number for"):
-        Estimator().fit(X, Y, sample_weight=weight)
 
 
 @pytest.mark.parametrize("Estimator", [PegasosSVR, LinearPegasosSVR])
@@ -142,18 +125,6 @@ def test_weights_of_no_numbers(Estimator, weight):
 def test_parameters_of_regressors_are_named(Estimator, parameters, message):
     with pytest.raises(ValueError, match=message):
         Estimator(**parameters).fit(X, X[:, 0])
-
-
-# --- numbers of any library ---
-
-
-def test_no_number_of_megabytes_or_epochs_is_too_large():
-    clf = PegasosSVC(cache_mb=1e308, epochs=1, random_state=0).fit(X, Y)
-    np.testing.assert_array_equal(clf.alpha_, PegasosSVC(epochs=1, random_state=0).fit(X, Y).alpha_)
-    for cache in ("cached", "streamed"):
-        assert make_rows(X, cache=cache, cache_mb=1e308).n_samples == 60
-    clf = LinearPegasosSVC(epochs=1e12, early_stopping=True, n_iter_no_change=2, random_state=0)
-    assert len(clf.fit(X, Y).validation_scores_) < 100
 
 
 # --- data ---
@@ -187,7 +158,6 @@ def mixed(values):
 BAD_Y = [
     (Y[:-1], r"inconsistent numbers of samples|length|y must"),
     (np.column_stack((Y, Y)), r"(?i)\by\b|label|multilabel"),
-    (None, "y"),
     (Y + 0.5 * X[:, 0], "^y must be class labels: Unknown label type: continuous"),
     (np.where(Y == 1, np.nan, 0.0), "y contains NaN"),
     (np.full(60, "only"), r"y must have at least two classes.*got 1 class: \[.+\]"),
@@ -204,14 +174,10 @@ def test_bad_labels_are_told(Estimator, labels, match):
 
 BAD_TARGETS = [
     (changed(X[:, 0], 3, np.nan), r"^Input y contains NaN"),
-    (changed(X[:, 0], 3, np.inf), r"^Input y contains infinity"),
     (1e101 * ONES, r"^y must be of size 1e\+100 at the most, got 1e\+101"),
-    (np.full(60, "a"), r"^y must hold real numbers, got array\(\['a'"),
     (np.full(60, "a", object), r"^y must hold real numbers, got array\(\['a'"),
-    (X[:, :2], r"^y should be a 1d array, got an array of shape"),
     (masked(X[:, 0]), r"^y must have no masked entries"),
     (X[:-1, 0], r"^y must be a vector with an entry for each row of X"),
-    (Y.astype("M8[s]"), r"^y must hold real numbers, got datetime64"),
 ]
 
 
@@ -236,31 +202,12 @@ def test_indices_of_no_feature(Estimator, index):
 
 
 @BOTH
-def test_x_with_a_column_of_times(Estimator):
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame({"a": X[:, 0], "b": np.arange(60).astype("timedelta64[ns]")})
-    match = r"^X must hold real numbers, got timedelta64\[ns\]"
-    assert_rejected(Estimator(), frame, Y, match)
-
-
-@BOTH
 @pytest.mark.parametrize("kind", [np.int64, np.float64, np.bool_])
 def test_labels_of_numbers_one_by_one(Estimator, kind):
     expected = Estimator(epochs=1, random_state=0).fit(X, Y.astype(kind))
     model = clone(expected).fit(X.astype("U8").astype(float), Y.astype(kind).astype(object))
     assert model.classes_.dtype == kind
     np.testing.assert_array_equal(model.alpha_, expected.alpha_)
-
-
-def test_labels_of_numbers_one_by_one_in_a_stream():
-    objects = Y.astype(object)
-    model = LinearPegasosSVC(epochs=1, random_state=0)
-    expected = clone(model).partial_fit(X, Y, classes=[0, 1])
-    for classes in ([0, 1], np.array([0, 1], dtype=object)):
-        given = clone(model).partial_fit(X, objects, classes=classes)
-        np.testing.assert_array_equal(given.coef_, expected.coef_)
-    given = fit_chunks(clone(model), [(X, objects)])
-    np.testing.assert_array_equal(given.coef_, fit_chunks(clone(model), [(X, Y)]).coef_)
 
 
 # --- values beyond what arithmetic can hold ---
@@ -328,16 +275,6 @@ def test_given_matrix_may_be_rounded_but_neither_sparse_nor_narrow():
         clf.fit(sparse.csr_matrix(gram), Y)
 
 
-def test_error_of_a_kernel_function_comes_through():
-    def kernel(A, B):
-        raise ZeroDivisionError("of the user")
-
-    clf = PegasosSVC(kernel=kernel)
-    with pytest.raises(ZeroDivisionError, match="of the user"):
-        clf.fit(X, Y)
-    assert_nothing_fitted(clf)
-
-
 @pytest.mark.parametrize("parameters", [{"tol": 0.1}, {"polish": True}], ids=str)
 def test_tol_and_polish_need_a_certificate(parameters):
     match = rf"{next(iter(parameters))}.*positive semi-definite"
@@ -386,14 +323,10 @@ def test_cache_mb_that_is_asked_for_is_enough(form, cache, n_jobs):
     ("rows", "labels", "arguments", "parameters", "match"),
     [
         (X, Y, {}, {}, "classes must be passed on the first call"),
-        (X, Y, {"classes": [1]}, {}, "classes must hold at least two classes"),
         (X, Y + 5, {"classes": [0, 1]}, {}, "y must have classes among"),
-        (X, np.where(Y == 1, np.nan, 0.0), {"classes": [0, 1]}, {}, r"\by\b"),
         (X, np.array([0, None] * 30, object), {"classes": [0, 1]}, {}, r"\by\b"),
         (X, Y, {"classes": [0, 1]}, {"class_weight": "balanced"}, "class_weight"),
-        (X, Y, {"classes": [0, 1]}, {"C": -1.0}, "^C must be"),
         (X * 1e200, Y, {"classes": [0, 1]}, {}, r"\bX\b"),
-        (X, Y, {"classes": [0, 1], "sample_weight": -ONES}, {}, "sample_weight"),
     ],
 )
 def test_bad_first_chunks_are_told(rows, labels, arguments, parameters, match):
@@ -406,7 +339,6 @@ def test_bad_first_chunks_are_told(rows, labels, arguments, parameters, match):
     [
         (X, Y, {"classes": [0, 1, 2]}, {}, "classes must be those of the first call"),
         (X, Y + 1, {}, {}, "y must have classes among"),
-        (X[:, :2], Y, {}, {}, "X has 2 features"),
         (X, Y, {}, {"lam": 0.5}, "lam"),
         (X, Y, {}, {"loss": "log_loss"}, "loss .*must be those of the first call"),
     ],

@@ -2,12 +2,7 @@
 
 import numpy as np
 import pytest
-from models import (
-    BOTH,
-    assert_same_model,
-    integers,
-    two_classes,
-)
+from models import BOTH, assert_same_model, integers, two_classes
 from sklearn.datasets import make_blobs
 from sklearn.utils.class_weight import compute_sample_weight
 

@@ -1,14 +1,12 @@
 """Where results come from, and which of them other code has measured."""
 
 import json
-import subprocess
 from datetime import UTC, datetime
 
 import numpy as np
 import pytest
 
 from experiments import _meta
-from experiments._catalog import Experiment
 
 
 def _stale(bench, capsys, *argv):
@@ -35,26 +33,6 @@ def test_results_note_code_commit_machine_and_date(bench):
     assert meta["machine"]["processor"]
     assert set(meta["machine"]["vectors"]) <= {"AVX2", "AVX-512", "NEON"}
     assert meta["machine"]["cores"] >= 1
-
-
-def test_commit_is_that_of_the_checkout(monkeypatch, tmp_path):
-    def git(*words):
-        identity = ["-c", "user.name=a", "-c", "user.email=a@b"]
-        done = subprocess.run(
-            ["git", "-C", tmp_path, *identity, *words], check=True, capture_output=True, text=True
-        )
-        return done.stdout.strip()
-
-    monkeypatch.setattr(_meta, "ROOT", tmp_path)
-    assert _meta.commit.__wrapped__() is None
-    git("init")
-    (tmp_path / "a").write_text("1")
-    git("add", "a")
-    git("commit", "-m", "a")
-    short = git("rev-parse", "--short", "HEAD")
-    assert _meta.commit.__wrapped__() == short
-    (tmp_path / "a").write_text("2")
-    assert _meta.commit.__wrapped__() == f"{short}-dirty"
 
 
 def test_stale_names_results_and_what_has_changed(bench, monkeypatch, capsys):
@@ -105,28 +83,3 @@ def test_package_is_what_results_depend_on(monkeypatch, tmp_path, room, counts):
     before = _meta.package_fingerprint.__wrapped__()
     file.write_text("x = 2")
     assert (_meta.package_fingerprint.__wrapped__() != before) is counts
-
-
-def test_results_of_resumed_parts_of_another_package_are_stale(troubled, monkeypatch, capsys):
-    bench = troubled
-    (bench.folder / "_helper.py").write_text("x = 1\n")
-    monkeypatch.delenv("FAKE_TROUBLE")
-    bench("line")
-    assert bench.results()["meta"]["code"]["package"] == "mixed"
-    assert [line[-1] for line in _stale(bench, capsys)] == ["package"]
-
-
-def test_sources_are_the_module_and_the_helpers_that_it_imports(tmp_path):
-    for name in ("_used", "_unused", "_plots", "circle"):
-        (tmp_path / f"{name}.py").write_text("")
-    module = tmp_path / "line.py"
-    module.write_text(
-        "from experiments._used import x\nfrom experiments import _plots as plots\n"
-        "from experiments import circle\n"
-        "if TYPE_CHECKING:\n    from experiments._unused import z\n"
-    )
-    assert Experiment.read(module).sources() == [
-        module,
-        tmp_path / "_used.py",
-        tmp_path / "circle.py",
-    ]

@@ -2,7 +2,6 @@
 
 import csv
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,8 +10,7 @@ import matplotlib
 import numpy as np
 import pytest
 
-from experiments._catalog import HERE, ROOT, discover
-from experiments._run import ExperimentContext
+from experiments._catalog import discover
 from experiments._store import plain, to_json
 
 
@@ -83,16 +81,6 @@ def test_run_writes_results_table_and_figures(bench):
     assert set(_contents(bench.root / "elsewhere" / "results")) == {"line.json", "line.csv"}
 
 
-@pytest.mark.slow
-def test_command_works_on_several_at_a_time(tmp_path):
-    (tmp_path / "results").mkdir()
-    for name in ("margin", "slips"):
-        shutil.copy(HERE / "results" / f"{name}.json", tmp_path / "results")
-    command = ["margin", "slips", "--figures-only", "--jobs", "2", "--output", tmp_path]
-    subprocess.run([sys.executable, "-m", "experiments", *command], cwd=ROOT, check=True)
-    assert {path.stem for path in (tmp_path / "figures").iterdir()} == {"margin", "slips"}
-
-
 # Quick runs
 
 
@@ -121,15 +109,6 @@ def test_figures_only_makes_the_same_bytes_whatever_the_style(bench):
         assert bench("line", "--figures-only") == 0
     assert bench.parts() == []
     assert _contents(bench.root / "figures") == figures
-
-
-def test_figures_only_without_results_goes_on_with_the_others(bench, capsys):
-    bench("line")
-    (bench.folder / "before.py").write_text(bench.source)
-    (bench.root / "figures" / "line.svg").unlink()
-    assert bench("--all", "--figures-only") == 1
-    assert "before: no results in" in capsys.readouterr().err
-    assert (bench.root / "figures" / "line.svg").exists()
 
 
 # Resuming
@@ -174,16 +153,6 @@ def test_interrupt_says_how_to_resume(bench, monkeypatch, capsys, trouble):
     assert bench.results("build/quick/results")["results"]["table"][2]["x"] == 2
 
 
-@pytest.mark.slow
-@each_interrupt
-def test_interrupt_of_several_at_a_time_says_how_to_resume(bench, monkeypatch, capsys, trouble):
-    assert _interrupted(bench, monkeypatch, trouble, "--jobs", "2") == 130
-    assert f"{MESSAGE}`python -m experiments line other --jobs 2`." in capsys.readouterr().err
-    bench.parts()
-    assert bench("line", "other", "--jobs", "2") == 0
-    assert bench.parts().count("part0") < 2, "finished parts are not run again"
-
-
 @pytest.mark.parametrize("reason", ["fresh", "source", "mode"])
 def test_resume_does_not_happen(troubled, monkeypatch, reason):
     bench = troubled
@@ -196,34 +165,7 @@ def test_resume_does_not_happen(troubled, monkeypatch, reason):
     assert bench.parts()[:2] == ["part0", "part1"]
 
 
-def test_resume_warns_of_changed_helpers(troubled, capsys):
-    bench = troubled
-    (bench.folder / "_helper.py").write_text("x = 1\n")
-    for _ in range(2):  # the second time, parts of either age stand in the file
-        with pytest.raises(RuntimeError):
-            bench("line")
-        assert "the package has changed since" in capsys.readouterr().out
-
-
 # A context by itself
-
-
-def test_context_part_returns_what_a_file_would():
-    context = ExperimentContext(quick=True)
-    assert context.part("a", lambda: {1: np.float32([1, 2]), "b": (3, np.nan)}) == {
-        "1": [1, 2],
-        "b": [3, None],
-    }
-    assert context.part("a", lambda: pytest.fail("computed twice"))["b"] == [3, None]
-
-
-def test_context_progress_nests_and_takes_any_iterable():
-    context = ExperimentContext()
-    assert [(i, c) for i in context.progress(2) for c in context.progress("ab", "letters")] == [
-        *((0, "a"), (0, "b"), (1, "a"), (1, "b"))
-    ]
-    assert list(context.progress(x * x for x in range(3))) == [0, 1, 4]
-    assert not context.bars.tasks
 
 
 def test_json_is_rounded_compact_and_exact_on_the_way_back():
@@ -248,40 +190,3 @@ def test_json_is_rounded_compact_and_exact_on_the_way_back():
 
 
 # Groups
-
-GROUPS = '''"""An experiment with groups."""
-import matplotlib.pyplot as plt
-
-FULL_TIME = QUICK_TIME = "1 s"
-
-
-def compute(context):
-    old = context.previous.get("groups", {})
-    return {"groups": {
-        name: context.part(name, lambda: old.get(name, 0) + 1) if context.wants(name) else old[name]
-        for name in ("early", "late")
-    }}
-
-
-def plot(results):
-    return plt.figure()
-'''
-
-
-def test_only_runs_a_group_and_keeps_the_others(bench, monkeypatch):
-    bench.module.write_text(GROUPS)
-
-    def groups():
-        return bench.results()["results"]["groups"]
-
-    bench("line")
-    assert groups() == {"early": 1, "late": 1}
-    bench("line", "--only", "Early")
-    assert groups() == {"early": 2, "late": 1}
-    bench("line", "--only", "late", "--only", "early")
-    assert groups() == {"early": 3, "late": 2}
-    assert not bench.partial()
-    assert bench.results()["meta"]["code"]["package"] != "mixed"
-    monkeypatch.setattr("experiments._meta.package_fingerprint", lambda: "another")
-    bench("line", "--only", "late")
-    assert bench.results()["meta"]["code"]["package"] == "mixed"

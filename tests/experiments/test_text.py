@@ -64,20 +64,6 @@ def test_measured_numbers_stand_in_blocks_alone(path):
     assert not found
 
 
-@pytest.mark.parametrize(
-    ("line", "seen"),
-    [
-        ("a fit takes 3.2 s", True),
-        ("a tenth, 0.5%, of it", True),
-        ("14,000 times as far", True),
-        ("C = 10 and 20 epochs", False),
-        ("on 2 samples", False),
-    ],
-)
-def test_measured_numbers_are_told_from_others(line, seen):
-    assert bool(MEASURED.search(line)) is seen
-
-
 @pytest.mark.parametrize("path", PAGES, ids=named)
 def test_links_to_files_lead_somewhere(path):
     links = re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8"))
@@ -199,47 +185,3 @@ def test_results_are_older_when_the_experiment_has_changed(claiming):
     assert "| ✓† |" in table(documents)
     assert "1 of 1 were measured by other code (†)." in machine_line(documents)
     assert "`line` †" in provenance(documents)
-
-
-def test_newest_of_a_day_is_the_latest(claiming):
-    other = claiming.folder / "other.py"
-    other.write_text(claiming.source)
-    claiming("other")
-    for time, package in (("00:01", "z"), ("00:02", "a")):
-        rewrite(claiming, lambda d, time=time: d["meta"].update(date="2999-01-01", time=time))
-        rewrite(claiming, lambda d, package=package: d["meta"]["code"].update(package=package))
-        documents = Documents(claiming.folder)
-        assert documents.older("other")
-        assert not documents.older("line")
-        path = claiming.folder / "results" / "line.json"
-        path.with_name("other.json").write_bytes(path.read_bytes())
-
-
-def test_results_of_an_older_form_are_said_to_be_so(claiming):
-    rewrite(claiming, lambda document: document["results"].pop("curve"))
-    with pytest.raises(KeyError, match="curve"):
-        Documents(claiming.folder).claims("line")
-    claiming.module.write_text(claiming.module.read_text() + "\nCHANGED = True\n")
-    documents = Documents(claiming.folder)
-    assert documents.claims("line") is None
-    assert "results of an older form" in table(documents)
-
-
-def test_machine_line_names_processor_vectors_versions_and_dates(claiming):
-    def tell(document):
-        machine = {"processor": "Abacus", "vectors": ["AVX2"], "cores": 3}
-        document["meta"].update(date="2001-02-03", machine=machine, versions={"numpy": "9.9"})
-        document["meta"].update(seconds=5400)
-
-    rewrite(claiming, tell)
-    assert machine_line(Documents(claiming.folder)) == (
-        "Measured 2001-02-03 on Abacus, AVX2, 3 cores; versions: numpy 9.9. All 1 results together "
-        "took 1.5 hours."
-    )
-
-
-def test_blocks_without_results_say_so(tmp_path):
-    documents = Documents(tmp_path)
-    for name in ("startup", "grid", "benchmark"):
-        page = f"<!-- begin: {name} -->\n<!-- end: {name} -->"
-        assert "Not measured yet.\n" in render(page, BLOCKS, documents)

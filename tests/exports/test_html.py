@@ -53,9 +53,3 @@ def test_html_says_where_there_is_no_certificate():
     assert note_of(stream) == "80 steps"
     regressor = regressors()["primal"].fit(X, targets(X))
     assert "certified relative gap" in note_of(regressor)
-
-
-def test_line_is_escaped(monkeypatch):
-    monkeypatch.setattr("kpegasos.estimators.exports._support_text", lambda _: "<b> & more")
-    X, y, _ = data(2)
-    assert "&lt;b&gt; &amp; more" in classifier().fit(X, y)._repr_html_()

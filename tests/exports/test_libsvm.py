@@ -189,14 +189,6 @@ def test_columns_that_a_small_model_names_take_no_memory(tmp_path):
     assert peak < 2**25
 
 
-def test_classes_are_written_up_to_the_largest_integer(tmp_path):
-    X, y, new = data(2)
-    model = classifier().fit(X, np.where(y == 7, 1 - 2**31, 2**31 - 1))
-    model.to_libsvm(tmp_path / "model")
-    read = PegasosSVC.from_libsvm(tmp_path / "model")
-    np.testing.assert_array_equal(read.predict(new), model.predict(new))
-
-
 def test_to_libsvm_refuses_what_the_format_cannot_say(tmp_path):
     X, y, _ = data(2)
     of_numbers = PegasosSVR(epochs=3, epsilon=0.0, random_state=0).fit(X * np.pi, targets(X) / 1e50)

@@ -219,15 +219,3 @@ def test_other_calibrations_are_told_of(method, tmp_path):
             with pytest.raises(kind, match=message):
                 written.to_sklearn()
     assert list(tmp_path.iterdir()) == []
-
-
-def test_search_becomes_what_its_model_becomes(tmp_path):
-    X, y, new = data(3)
-    model = search(calibration="sigmoid").fit(X, y)
-    svc = model.to_sklearn()
-    np.testing.assert_array_equal(svc.predict(new), model.predict(new))
-    np.testing.assert_allclose(svc.decision_function(new), model.decision_function(new))
-    model.to_libsvm(tmp_path / "model")
-    model.best_estimator_.to_libsvm(tmp_path / "best")
-    assert (tmp_path / "model").read_bytes() == (tmp_path / "best").read_bytes()
-    assert b"prob" not in (tmp_path / "model").read_bytes(), "LIBSVM has none of several classes"

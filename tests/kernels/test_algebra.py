@@ -5,13 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
-from kernel_cases import (
-    COMPOSED,
-    A,
-    B,
-    Constant,
-    polynomial,
-)
+from kernel_cases import COMPOSED, A, B, Constant, polynomial
 from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.metrics.pairwise import KERNEL_PARAMS, PAIRWISE_KERNEL_FUNCTIONS

@@ -8,15 +8,7 @@ import pytest
 from kernel_cases import A, B, each_dtype, each_format, same_bits
 from numpy.testing import assert_allclose, assert_array_equal
 
-from kpegasos import (
-    RBF,
-    KernelMatrix,
-    Linear,
-    LinearPegasosSVC,
-    PegasosSVC,
-    Polynomial,
-    Sigmoid,
-)
+from kpegasos import RBF, KernelMatrix, Linear, LinearPegasosSVC, PegasosSVC, Polynomial, Sigmoid
 from kpegasos.estimators import base
 from kpegasos.fitting.pairs import pair_coefficients
 from kpegasos.kernels import decision as decision_module

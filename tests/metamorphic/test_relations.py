@@ -4,17 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from metamorphic_cases import (
-    CASES,
-    Case,
-    assert_overlap,
-    assert_same_model,
-    decisions,
-    far_clusters,
-    interval,
-    reach,
-    true_objectives,
-)
+from metamorphic_cases import CASES, assert_overlap, assert_same_model, decisions, interval, reach
 from models import counts_of
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -104,73 +94,11 @@ def test_float32_and_float64_certify_the_same(case):
     assert_agree(case, case.fit(X, y, **EXACT), other.fit(X, y, **EXACT), X, other=other)
 
 
-FAR = pytest.mark.parametrize("far", [0.0, 200.0, 1000.0])
-
-
-@FAR
-@pytest.mark.parametrize("layout", ["dense", "csr"])
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_certificate_far_from_the_mean_is_that_of_the_model(dtype, layout, far):
-    """As recomputed from its coefficients by direct differences."""
-    X, y = far_clusters(far)
-    clf = Case("rbf", dtype, layout, 2).fit(X, y, gamma=1.0, C=10.0, polish=True, tol=1e-3)
-    truth = true_objectives(clf, X, y)
-    assert_allclose(clf.objective_, truth, rtol=1e-4)
-    assert interval(clf)[0] <= truth * (1 + 1e-9)
-
-
-@FAR
-@pytest.mark.parametrize("layout", ["dense", "csr"])
-def test_float32_far_from_the_mean_certifies_what_float64_does(layout, far):
-    X, y = far_clusters(far)
-    options = {"gamma": 1.0, "C": 10.0, "polish": True, "tol": 1e-4}
-    a, b = (Case("rbf", t, layout, 2).fit(X, y, **options) for t in ("float32", "float64"))
-    assert_overlap(a, b, 1e-5)
-
-
 @cases(layout="csr")
 def test_sparse_and_dense_rows_certify_the_same(case):
     X, y = case.data()
     other = case._replace(layout="dense")
     assert_agree(case, case.fit(X, y, **EXACT), other.fit(X, y, **EXACT), X, other=other)
-
-
-# --- predictions ----------------------------------------------------------------------------------
-
-
-def assert_same_in_parts(clf, rows, atol):
-    """To rounding: a product of another shape may sum in another order."""
-    whole = decisions(clf, rows)
-    for size in (1, 63, 64):
-        part = decisions(clf, rows[:size])
-        assert_allclose(part, whole[:size], rtol=0, atol=atol, err_msg=f"{size} rows")
-
-
-def many_rows(kernel, layout):
-    # scikit-learn's distances of sparse rows are slow.
-    return 100 if (kernel, layout) == ("laplacian", "csr") else 1000
-
-
-@cases()
-def test_predictions_in_parts_are_those_of_the_whole(case):
-    X, y = case.data()
-    clf = case.fit(X, y)
-    rows = case.rows(np.resize(X, (many_rows(case.kernel, case.layout), X.shape[1])))
-    largest = np.abs(decisions(clf, rows)).max()
-    assert_same_in_parts(clf, rows, atol=case.rounding * largest)
-
-
-@pytest.mark.parametrize("layout", ["dense", "csr"])
-@cases(dtype="float32", layout="dense", n_classes=3)
-def test_rows_of_another_type_are_predicted_alike(case, layout):
-    """What either type holds exactly, and the model of either."""
-    X, y = case.data()
-    one, other = (case._replace(layout=layout, dtype=t) for t in ("float32", "float64"))
-    for fitted, asked in ((one, other), (other, one)):
-        clf = fitted.fit(X, y)
-        expected = decisions(clf, fitted.rows(X))
-        atol = 1e-5 * np.abs(expected).max()
-        assert_allclose(decisions(clf, asked.rows(X)), expected, rtol=0, atol=atol)
 
 
 # --- weights and labels ---------------------------------------------------------------------------
@@ -234,18 +162,3 @@ def test_permuted_classes_certify_the_same_pairs(case):
     rows = case.rows(X)
     difference = np.abs(decisions(a, rows) - sign * decisions(b, rows)[:, to])
     assert (difference <= reach(a, X) + reach(b, X)[:, to] + 100 * case.rounding).all()
-
-
-# --- fits that go on ------------------------------------------------------------------------------
-
-
-@cases()
-def test_five_epochs_and_five_more_are_ten(case):
-    X, y = case.data()
-    # Each kind of average needs sums of its own: all come up with each kernel.
-    average = ["weighted", "suffix", None][CASES.index(case) % 3]
-    warm = case.estimator(warm_start=True, average=average)
-    warm.fit(case.rows(X), y).fit(case.rows(X), y)
-    once = case.fit(X, y, epochs=10, average=average)
-    assert_array_equal(warm.n_steps_, once.n_steps_)
-    assert_same_model(warm, once)

@@ -3,11 +3,8 @@
 import numpy as np
 import pytest
 from rejections import assert_nothing_fitted, assert_rejected
-from scipy import sparse
 from searches import blobs, small
 from sklearn.metrics import accuracy_score, make_scorer
-
-from kpegasos import PegasosSVCCV
 
 EVERYTHING = np.arange(120)
 FIRST, SECOND = EVERYTHING[:60], EVERYTHING[60:]
@@ -44,11 +41,6 @@ VALUES = [
 def test_values_are_refused_in_a_sentence(name, value, message):
     kernel = {"kernel": "poly"} if name in ("degrees", "coef0s") else {}
     assert_rejected(small(**kernel, **{name: value}), *blobs(), message)
-
-
-def test_powers_of_gamma_stay_finite():
-    X, y = blobs()
-    assert_rejected(small(gammas=1000), 1e-9 * X, y, "gammas must be fewer .* finite, got 1000")
 
 
 def test_values_that_the_kernel_lacks_are_not_looked_at():
@@ -159,25 +151,3 @@ def test_calibration_needs_a_model_and_tests_of_every_class():
     message = "cv must test examples of each class for calibration, got none of class 0"
     assert_rejected(small(calibration="sigmoid", cv=cv), X, y, message)
     assert small(cv=cv).fit(X, y).n_splits_ == 1
-
-
-@pytest.mark.parametrize(
-    ("kernel", "X", "message"),
-    [
-        ("rbf", np.full((120, 3), 1e200), "X must be small enough"),
-        ("precomputed", np.eye(120)[:, :7], "square kernel matrix"),
-        ("precomputed", np.triu(np.ones((120, 120))), "symmetric kernel matrix"),
-        ("precomputed", sparse.eye_array(120, format="csr"), "[Ss]parse"),
-    ],
-)
-def test_data_are_refused_in_a_sentence(kernel, X, message):
-    search = PegasosSVCCV(kernel=kernel, cv=2)
-    with pytest.raises((ValueError, TypeError), match=message):
-        search.fit(X, blobs()[1])
-    assert_nothing_fitted(search)
-
-
-def test_one_class_is_refused():
-    X, y = blobs()
-    assert_rejected(small(), X, np.zeros_like(y), "y must have at least two classes")
-    assert_rejected(small(), X, y, "sample_weight must have a positive", sample_weight=0.0 * y)

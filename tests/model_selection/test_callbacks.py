@@ -1,6 +1,5 @@
 """scikit-learn's callbacks on a search."""
 
-import numpy as np
 import pytest
 from callback_cases import Failing, Recorder
 from searches import blobs, small
@@ -42,12 +41,3 @@ def test_failing_callback_is_torn_down():
         search.fit(*blobs())
     assert failing.events == ["setup", "begin fit", "begin kernel", "teardown"]
     assert not hasattr(search, "scores_")
-
-
-def test_scikit_learn_s_own_callbacks_change_nothing(capsys):
-    X, y = blobs()
-    monitor = callback.ScoringMonitor(scoring="accuracy")
-    watched = small().set_callbacks(callback.ProgressBar(), monitor).fit(X, y)
-    plain = small().fit(X, y)
-    np.testing.assert_array_equal(watched.scores_, plain.scores_)
-    np.testing.assert_array_equal(watched.decision_function(X), plain.decision_function(X))

@@ -7,12 +7,7 @@ from models import assert_same_values
 from searches import blobs, small
 from sklearn.metrics import make_scorer, matthews_corrcoef
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.model_selection import (
-    GridSearchCV,
-    GroupKFold,
-    ParameterGrid,
-    StratifiedKFold,
-)
+from sklearn.model_selection import GridSearchCV, GroupKFold, ParameterGrid, StratifiedKFold
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -273,12 +268,6 @@ def test_frames_reach_the_splitter_and_the_model():
     np.testing.assert_array_equal(search.best_estimator_.feature_names_in_, ["a", "b", "c"])
     with pytest.raises(ValueError, match="feature names"):
         search.predict(frame.rename(columns={"a": "z"}))
-
-
-def test_progress_shows_cells(capsys):
-    X, y = blobs()
-    small(verbose=True).fit(X, y)
-    assert "12/12 cells" in capsys.readouterr().out
 
 
 def test_numbers_of_values_are_spread_evenly_and_their_cells_certified():

@@ -9,10 +9,9 @@ import pytest
 from row_cases import SLACK_MB, large_data, peak_mb
 from surface_cases import CS, classes, largest_difference, searched, uneven_folds
 
-from kpegasos import RBF, KernelMatrix, Laplacian, Polynomial, Sigmoid
+from kpegasos import RBF, Laplacian, Polynomial, Sigmoid
 from kpegasos.kernels.matrix import SharedProducts
 from kpegasos.model_selection import surface
-from kpegasos.model_selection.cells import ComputedPairs
 from kpegasos.rows.gram import GramRows
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
@@ -150,18 +149,6 @@ def test_cells_are_counted_once():
     assert sum(done) == pytest.approx(len(KERNELS) * len(CS) * len(folds.tests))
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_seconds_of_cells_are_no_more_than_have_passed(n_classes):
-    begin = time.perf_counter()
-    outcomes = searched(*problem(n_classes), KERNELS)
-    seconds = sum(outcome.seconds.sum() for outcome in outcomes.values())
-    assert 0.0 < seconds <= time.perf_counter() - begin
-
-
-def test_pairs_that_are_not_asked_for_cost_no_values():
-    assert ComputedPairs(None, "auto", 1.0, []).evaluations == 0
-
-
 def test_what_is_told_is_told_one_at_a_time():
     inside, overlaps = [], []
 
@@ -219,24 +206,3 @@ def test_cells_that_are_runs_of_pegasos_go_on(n_jobs):
     assert found[0].done.all()
     assert sum(counted) < found[0].done.size
     assert largest_difference(found, whole) == 0.0
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_kernels_that_are_done_are_not_computed_again(n_classes, monkeypatch):
-    arguments = (*problem(n_classes), KERNELS)
-    known = searched(*arguments)
-    decisions = {
-        number: [each.copy() for each in outcome.decisions] for number, outcome in known.items()
-    }
-
-    def fails(*arguments, **options):
-        raise AssertionError("kernel values were computed")
-
-    monkeypatch.setattr(KernelMatrix, "write_rows", fails)
-    monkeypatch.setattr(GramRows, "from_values", fails)
-    monkeypatch.setattr(SharedProducts, "gram", fails)
-    found = searched(*arguments, known=known)
-    for number, outcome in found.items():
-        assert outcome is known[number]
-        for a, b in zip(outcome.decisions, decisions[number], strict=True):
-            np.testing.assert_array_equal(a, b)

@@ -5,14 +5,7 @@ from collections import Counter
 
 import pytest
 
-from kpegasos.playground.assets import (
-    bundled,
-    files_behind,
-    kind_of,
-    static_files,
-    stripped,
-    text_of,
-)
+from kpegasos.playground.assets import bundled, files_behind, kind_of, static_files, text_of
 
 MODULES = {name: text_of(name) for name in static_files() if kind_of(name) == "js"}
 TOP_LEVEL = re.compile(
@@ -40,11 +33,6 @@ def test_no_two_top_level_names_are_alike():
         if name not in STARTS:
             names.update(TOP_LEVEL.findall(code))
     assert [name for name, count in names.items() if count > 1] == []
-
-
-def test_comments_are_not_bundled():
-    module = '// @ts-check\n/** Says\n * what. */\nexport const a = "/** b */ // c";\n  // Why.\n'
-    assert stripped(module) == 'const a = "/** b */ // c";\n'
 
 
 def test_bundle_is_one_module_in_the_order_of_imports():

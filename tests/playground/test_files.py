@@ -6,7 +6,7 @@ from io import BytesIO
 import numpy as np
 import pytest
 from matplotlib import image
-from playground_cases import refusal, session_of, state_of
+from playground_cases import session_of, state_of
 
 from kpegasos.playground.files import figure_of
 
@@ -15,15 +15,6 @@ def saved(session, what, t=120):
     (answer,) = session.handle({"kind": "export", "revision": 1, "id": 2, "t": t, "what": what})
     assert answer["kind"] == "file", answer
     return answer
-
-
-def test_there_is_no_picture_where_there_is_no_such_model():
-    export = {"kind": "export", "revision": 1, "id": 2, "t": 5, "what": "gif"}
-    error = refusal(session_of(state_of(step={"rule": "delayed"})), export)
-    assert error["parameter"] == "step"
-    assert error["message"].startswith("step must be Pegasos' own, 1/(λt), for ")
-    error = refusal(session_of(state_of(labels=[1] * 60)), {**export, "what": "svg"})
-    assert "points must be of two classes" in error["message"]
 
 
 def test_pictures_are_drawn():

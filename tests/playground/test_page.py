@@ -82,14 +82,6 @@ def test_page_without_python_works_by_itself(static, opened):
     assert all(request.method == "GET" for request in page.requests)
 
 
-@pytest.mark.slow
-def test_page_that_is_opened_as_a_file_says_what_to_do(static, browser):
-    page = browser.new_page()
-    page.goto((static[0] / "index.html").as_uri())
-    assert "python -m kpegasos.playground" in page.locator(".kp-from-file").inner_text()
-    page.close()
-
-
 # --- with the server ---
 
 
@@ -225,30 +217,6 @@ def test_error_is_at_its_control_until_the_next_edit(playground, label, number, 
 
 
 @pytest.mark.slow
-def test_other_algorithms_are_marked_and_left_again(playground):
-    before = playground.pictures()
-    playground.button("Compare with SVC").click()
-    playground.wait_for_phase("other")
-    playground.wait_for(".kp-badge", "SVC: another algorithm")
-    playground.button("Back to Pegasos").click()
-    playground.wait_for_phase("paused")
-    assert playground.settled().pictures() == before
-    playground.field("Kernel").select_option(label="Sigmoid")
-    playground.wait_for(".kp-badge", "no certificate: ")
-
-
-@pytest.mark.slow
-def test_step_is_explained_with_its_numbers(playground):
-    playground.page.keyboard.press("i")
-    playground.page.keyboard.press(".")
-    text = playground.page.locator(".kp-explain", has_text="Step 151").first.inner_text()
-    example = playground.frames[-1]["explain"][0]["examples"][0]
-    assert f"i = {example['i']}, class {'AB'[example['label'] > 0]}" in text
-    assert ("< 1: violated" in text) == example["violated"]
-    assert "η = 1 / (λt) = 1 / (0.000667 · 151)" in text
-
-
-@pytest.mark.slow
 def test_link_carries_the_whole_state_and_pages_are_independent(opened, site):
     one = opened(site.server.url, permissions=["clipboard-read", "clipboard-write"])
     one.write("γ", "3", 1)
@@ -303,12 +271,3 @@ def test_every_control_can_be_pressed(opened, site, size, touch):
     playground.page.get_by_role("menuitem", name="Python code").click()
     playground.page.locator(".kp-code").wait_for()
     assert playground.unreached("dialog[open]") == []
-
-
-@pytest.mark.slow
-def test_too_many_points_are_refused_in_words(playground):
-    playground.write("n", "2000")
-    playground.wait_for(".kp-summary", "2,000 points")
-    playground.click_pane(0.5, 0.5)
-    playground.wait_for(".kp-banner", "the most that are taken")
-    assert playground.summary.startswith("2,000 points")

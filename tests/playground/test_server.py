@@ -19,13 +19,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from kpegasos.playground.assets import static_files
 from kpegasos.playground.messages import MOST_TEXT
-from kpegasos.playground.server import (
-    MOST_PAGES,
-    MOST_WAITING,
-    PlaygroundServer,
-    enqueue,
-    serve,
-)
+from kpegasos.playground.server import MOST_PAGES, MOST_WAITING, PlaygroundServer, enqueue, serve
 
 
 def talking(conversation, **options):
@@ -268,15 +262,3 @@ def test_command_serves_a_table_until_ctrl_c(tmp_path):
         out, errors = process.communicate(timeout=60)
     assert (out.strip(), errors) == ("Playground ended.", "")
     assert process.returncode == 0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("content", ["1,2\n", None])
-def test_command_says_in_a_line_what_is_wrong(content, tmp_path):
-    path = tmp_path / "data.csv"
-    if content is not None:
-        path.write_text(content)
-    run = subprocess.run(command(str(path)), capture_output=True, text=True, check=False)
-    assert run.returncode == 1
-    assert run.stdout == ""
-    assert len(run.stderr.splitlines()) == 1

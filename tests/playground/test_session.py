@@ -7,15 +7,7 @@ import weakref
 
 import numpy as np
 import pytest
-from playground_cases import (
-    fitted,
-    points_of,
-    preset_points,
-    refusal,
-    session_of,
-    shown,
-    state_of,
-)
+from playground_cases import fitted, points_of, preset_points, refusal, session_of, shown, state_of
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.svm import SVC
 
@@ -25,7 +17,6 @@ from kpegasos.core.state import PegasosOptions
 from kpegasos.core.steps import Constant, DelayedInverse, InverseSquareRoot
 from kpegasos.fitting.pairs import pair_coefficients
 from kpegasos.playground.messages import MessageError
-from kpegasos.playground.session import Session
 from kpegasos.rows.choose import make_rows
 from kpegasos.solvers.pegasos import make_run
 from kpegasos.solvers.stopping import Stopper
@@ -350,16 +341,6 @@ def test_edits_are_seen():
     session.handle({"kind": "state", "revision": 1, "state": state})
     assert shown(session, 200) == shown(session_of(state), 200) != first
     assert json.loads(json.dumps(first, allow_nan=False)) == first
-
-
-@pytest.mark.parametrize(("n", "n_states", "most"), [(60, 12, 6), (1800, 2, 2)])
-def test_runs_of_few_states_are_kept(n, n_states, most):
-    session = Session()
-    for revision in range(n_states):
-        state = state_of(n=n, seed=revision)
-        session.handle({"kind": "state", "revision": revision, "state": state})
-        session.handle({"kind": "show", "revision": revision, "t": 3, "id": 0})
-    assert len(session._runs) == most
 
 
 def test_session_is_freed_when_its_page_is_gone():

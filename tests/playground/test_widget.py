@@ -75,19 +75,6 @@ def test_what_is_drawn_is_in_the_traits(sent):
     assert frame | {"seconds": 0, "id": 7} == shown(session, 90) | {"seconds": 0}
 
 
-def test_nobody_is_told_of_points_without_their_classes(sent):
-    widget = Playground(*points_of())
-    lengths = []
-    widget.observe(lambda change: lengths.append((len(widget.points), len(widget.labels))))
-    widget.set_points(*points_of(n=20))
-    edit(widget, state_of(n=33))
-    assert set(lengths) <= {(20, 20), (33, 33)}
-    with widget.hold_trait_notifications():
-        widget.points, widget.labels = points_of(n=10)
-        widget.test = [False] * 10
-    assert len(widget.estimator.alpha_) == 10
-
-
 def test_what_is_assigned_is_drawn(sent):
     X, y = points_of()
     widget = Playground(X, y)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from base64 import b64decode
 from io import BytesIO
@@ -73,16 +72,6 @@ def test_animation_each_frame_is_the_model_of_a_run_that_ends_there(moons, model
             assert animation.history[name][frame] == pytest.approx(getattr(last, name))
 
 
-def test_animation_grid_reaches_beyond_the_examples(moons, animation):
-    X, _ = moons
-    assert animation.values.shape == (4, 30, 30)
-    width, height = np.ptp(X, axis=0)
-    assert animation.xx[0] == pytest.approx(X[:, 0].min() - width / 15)
-    assert animation.yy[-1] == pytest.approx(X[:, 1].max() + height / 15)
-    far = TrainingAnimation.from_estimator(MODEL, *moons, grid_resolution=5, eps=0.5)
-    assert far.xx[0] == pytest.approx(X[:, 0].min() - 0.5)
-
-
 def test_animation_has_the_names_of_features_and_classes(moons):
     X, y = moons
     frame = pd.DataFrame(X, columns=["length", "width"])
@@ -118,30 +107,6 @@ def test_animation_curves_grow_within_the_limits_of_the_whole_run(animation):
     assert [line.get_xdata().size for line in lines] == [4, 4, 4]
 
 
-def test_animation_rings_grow_on_one_scale():
-    animation = TrainingAnimation(**stored())
-    areas = []
-    for frame in range(3):
-        animation.plot(frame=frame)
-        rings = animation.regions_.support_
-        areas.append([] if rings is None else rings.get_sizes().tolist())
-    assert areas[0] == []
-    assert areas[1][2] == pytest.approx((20 + areas[2][2]) / 2), "half the count"
-    assert "T = 100: 3 support vectors" in animation.axes_[0].get_title("left")
-
-
-def test_animation_axes_that_are_given_and_stored_numbers():
-    _, axes = plt.subplots(1, 2)
-    plain = {
-        key: value.tolist() if isinstance(value, np.ndarray) else value
-        for key, value in stored().items()
-    }
-    animation = TrainingAnimation(**json.loads(json.dumps(plain))).plot(axes)
-    assert animation.axes_.tolist() == axes.tolist()
-    labels = [ax.get_xlabel() for ax in axes], [ax.get_ylabel() for ax in axes]
-    assert labels == (["feature 1", "steps T"], ["feature 2", "objective f(w)"])
-
-
 def test_animation_picture(tmp_path):
     def frame(ax):
         ax.set_position([0.1, 0.1, 0.4, 0.8])
@@ -150,29 +115,6 @@ def test_animation_picture(tmp_path):
         other.get_legend().remove()
 
     assert difference(frame, "frame", tmp_path) is None
-
-
-def test_animation_marks_where_the_run_is_and_says_its_gap(animation):
-    history = animation.history
-    for frame in (0, 2):
-        animation.plot(frame=frame)
-        for line in animation.convergence_.lines_.values():
-            assert line.get_marker() == "o"
-            assert line.get_markevery() == [frame]
-            assert np.isfinite(line.get_ydata()[frame])
-        gap = history["objective_average"][frame] - history["dual_bound"][frame]
-        words, number = animation.axes_[1].get_title("left").split(": ")
-        assert words == "certified gap"
-        assert float(number.replace(",", "")) == pytest.approx(gap, rel=0.05)
-
-
-@pytest.mark.parametrize(("scale", "thin"), [(1.0, False), (1e4, True)])
-def test_animation_boundary_is_thin_where_the_band_between_margins_is(scale, thin):
-    run = stored()
-    run["values"] = scale * run["values"]
-    animation = TrainingAnimation(**run).plot()
-    width = animation.regions_.lines_.get_linewidth()
-    assert (np.max(width) < 1) == thin
 
 
 def test_animation_gif_has_all_frames_that_do_not_jump_and_holds_the_last(animation, tmp_path):

@@ -81,12 +81,6 @@ def test_convergence_every_horizontal_axis(ax, moons, x, label):
     assert (ax.get_xlabel(), ax.get_ylabel()) == (label, "certified relative gap")
 
 
-def test_convergence_pair_of_several_classes(ax, iris):
-    model = iris[2]
-    display = ConvergenceDisplay.from_estimator(model, pair=(2, 0), ax=ax, y="gap")
-    np.testing.assert_array_equal(display.lines_["gap"].get_ydata(), model.history_[1]["gap"])
-
-
 def test_convergence_bounds_are_functions_of_the_step_whatever_the_axis(ax):
     display = show(
         ax, x="epoch", y="suboptimality", optimum=0.5, bounds={"10 / T": lambda T: 10 / T}
@@ -120,13 +114,3 @@ def test_convergence_ground_is_shaded_where_the_bound_says_less_than_no_model(ax
     display = ConvergenceDisplay.from_history(short, y="gap", bounds={"theorem": theorem})
     assert display.bounds_["theorem"].get_xdata().size == 0
     assert display.vacuous_["theorem"] is None
-
-
-@pytest.mark.parametrize(("optimum", "end"), [(None, 10 / 0.5), (0.9, 10 / 0.1)])
-def test_convergence_dual_bound_stands_for_an_unknown_optimum(optimum, end):
-    known = {"iteration": [1.0, 10.0, 100.0], "gap": [1.0, 1.0, 1.0]}
-    curves = {"gap": known["gap"]}
-    display = ConvergenceDisplay(positions=known["iteration"], curves=curves, optimum=optimum)
-    display.plot(bounds={"b": lambda T: 10 / T})
-    edge = display.vacuous_["b"].get_paths()[0].vertices[:, 0].max()
-    assert edge == pytest.approx(10 if optimum is None else end, rel=0.02)

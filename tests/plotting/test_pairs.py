@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
-from matplotlib import rcParams
 
 from kpegasos.plotting import OneVsOneDisplay
 
@@ -42,8 +40,3 @@ def test_pairs_many_classes_have_no_numbers_and_no_certificate_leaves_blanks():
     written = display.plot(annotate=True, values_format=".1f").texts_["gap"]
     assert [text.get_text() for text in written[2:5]] == ["2.0", "–", "4.0"]
     assert (written[3].get_color(), written[0].get_color()) == ("black", "white")
-
-
-def test_pairs_default_colours_and_names_of_metrics_from_an_index(iris):
-    display = OneVsOneDisplay.from_estimator(iris[2], metrics=pd.Index(["gap"]), cmap=None)
-    assert display.images_["gap"].get_cmap().name == rcParams["image.cmap"]

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib import colors
-from matplotlib import pyplot as plt
 from pictures import color_of, texts
 from scipy.sparse import csr_array
 from sklearn.datasets import make_blobs
@@ -102,31 +98,3 @@ def test_regions_counts_are_summed_over_dense_and_sparse_pairs(ax, form, support
     rows = model.support_ if support is None else support
     np.testing.assert_array_equal(display.counts, counts.sum(axis=0)[rows])
     assert f"support vector, α = {display.counts.max():,}" in texts(display.legend_)
-
-
-def test_regions_stored_values_give_the_same_lines(moons):
-    X, y, model = moons
-    _, (left, right) = plt.subplots(1, 2)
-    direct = DecisionRegionDisplay.from_estimator(model, X, y, grid_resolution=40, ax=left)
-    stored = {"xx": direct.xx, "yy": direct.yy, "values": direct.values, "X": X, "y": y}
-    stored |= {"support": model.support_, "counts": direct.counts}
-    stored = json.loads(json.dumps({key: value.tolist() for key, value in stored.items()}))
-    again = DecisionRegionDisplay.from_predictions(**stored, ax=right)
-    for one, other in zip(direct.lines_.get_paths(), again.lines_.get_paths(), strict=True):
-        np.testing.assert_allclose(one.vertices, other.vertices, atol=1e-6)
-    np.testing.assert_allclose(again.support_.get_offsets(), direct.support_.get_offsets())
-    np.testing.assert_allclose(again.support_.get_sizes(), direct.support_.get_sizes())
-
-
-def test_regions_classes_without_a_cell_keep_colours_in_place(ax):
-    display = DecisionRegionDisplay.from_predictions(
-        [0, 1, 2], [0, 1], [[0, 0, 2], [0, 0, 2]], classes=["a", "b", "c"], ax=ax
-    )
-    assert (display.points_, display.support_) == ([], None)
-    shown = [colors.to_hex(display.surface_.to_rgba(number)).upper() for number in (0, 2)]
-    assert shown == [COLORS[0], COLORS[2]]
-    # There is no line beyond the values, and there are two classes by default.
-    values = [[-0.5, 0.5], [-0.5, 0.5]]
-    display = DecisionRegionDisplay.from_predictions([0, 1], [0, 1], values, ax=ax)
-    sizes = [len(path.vertices) for path in display.lines_.get_paths()]
-    assert sizes[0] == sizes[2] == 0 < sizes[1]

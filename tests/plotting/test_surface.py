@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 from matplotlib import colors
 from pictures import texts
 from search_cases import CS, GAMMAS, table
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
-from sklearn.model_selection import GridSearchCV, HalvingGridSearchCV
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -46,21 +45,6 @@ def test_surface_cells_are_the_mean_scores_of_a_search(ax, search):
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("C", "γ")
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["0.1", "1", "10"]
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["0.5", "2"]
-
-
-def test_surface_numbers_are_in_the_cells():
-    display = drawn()
-    assert [text.get_text() for text in display.texts_["score"]][:4] == [
-        "0.500",
-        "0.600",
-        "0.700",
-        "0.800",
-    ]
-    assert display.texts_["score"][4].get_position() == (1.0, 2.0)
-    assert display.texts_["score"][4].get_color() == "black"
-    assert display.texts_["score"][0].get_color() == "white"
-    assert next(text.get_text() for text in drawn(values_format=".1f").texts_["score"]) == "0.5"
-    assert drawn(annotate=False).texts_["score"] == []
 
 
 def test_surface_frame_is_around_the_chosen_cell(search):
@@ -140,15 +124,6 @@ def test_surface_panels_show_what_each_cell_cost():
     assert [panel.get_subplotspec().rowspan.start for panel in display.axes_] == [0, 0, 1, 1]
 
 
-def test_surface_panel_may_be_any_column_and_colours_tell_the_good_cells_apart():
-    frame = pd.DataFrame(table(SCORES, mean_score_time=SCORES))
-    other = drawn(frame, panels="mean_score_time")
-    np.testing.assert_array_equal(cells(other, "mean_score_time"), SCORES)
-    norm = drawn(table([[0.1, 0.1, 0.88], [0.89, 0.9, 0.91]])).images_["score"].norm
-    assert norm.vmax == 0.91
-    assert norm(0.885) == pytest.approx(0.5)
-
-
 def test_surface_of_a_step_and_of_several_metrics_is_that_of_one(moons):
     scoring, pipeline = ["accuracy", "f1"], make_pipeline(StandardScaler(), SVC())
     grid = {f"svc__{name}": values for name, values in GRID.items()}
@@ -170,15 +145,3 @@ def test_surface_other_parameters_are_those_of_the_chosen_cell_or_as_said(moons)
         of_kernel = [params["kernel"] == kernel for params in results["params"]]
         means = results["mean_test_score"][of_kernel].reshape(3, 2).T
         np.testing.assert_array_equal(cells(display), means)
-
-
-def test_surface_of_successive_halving_shows_the_last_score_of_a_cell(moons):
-    search = HalvingGridSearchCV(SVC(), GRID, cv=3, random_state=0).fit(*moons[:2])
-    display = ValidationSurfaceDisplay.from_estimator(search)
-    results = search.cv_results_
-    last = {}
-    for params, score in zip(results["params"], results["mean_test_score"], strict=True):
-        last[params["gamma"], params["C"]] = score
-    assert len(results["params"]) > len(last) == 6
-    for (gamma, C), score in last.items():
-        assert cells(display)[GAMMAS.index(gamma), CS.index(C)] == score

@@ -8,14 +8,7 @@ from covering import each_pair
 from numpy.testing import assert_allclose, assert_array_equal
 from reference_cases import LAM, N_STEPS, K, X, Y, compiled
 from scipy import sparse
-from solver_cases import (
-    DATA,
-    KERNELS,
-    M,
-    by_the_book,
-    exact_gram,
-    steps_for,
-)
+from solver_cases import DATA, KERNELS, M, by_the_book, exact_gram, steps_for
 
 from kpegasos import linear_rows, make_rows
 from kpegasos.reference import (

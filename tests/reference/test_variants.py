@@ -3,12 +3,10 @@
 import inspect
 
 import numpy as np
-from matplotlib.figure import Figure
-from numpy.testing import assert_allclose, assert_array_equal
-from reference_cases import LAM, X, Y, compiled
+from numpy.testing import assert_allclose
+from reference_cases import LAM, X, Y
 
 from kpegasos import linear_rows, make_problem, sdca
-from kpegasos.plotting import ConvergenceDisplay
 from kpegasos.reference import index_stream, linear_history, linear_iterates
 
 
@@ -65,14 +63,3 @@ def test_average_is_one_line():
     steps = list(variant(X, Y, LAM, index_stream(Y.size, 60)))
     mean = np.mean([step.last for step in steps], axis=0)
     assert_allclose(steps[-1].average, mean, rtol=1e-12)
-
-
-def test_convergence_display_draws_a_history_beside_ours():
-    ours = compiled(linear_rows(X), checkpoints="log")[1].history
-    own = linear_history(linear_iterates(X, Y, LAM, index_stream(Y.size, 300)), X, Y, LAM)
-    ax = Figure().subplots()
-    for history in (ours, own):
-        display = ConvergenceDisplay.from_history(history, ax=ax)
-    expected = own["objective_average"]
-    assert_array_equal(display.lines_["objective_average"].get_ydata(), expected)
-    assert len(ax.lines) == 6

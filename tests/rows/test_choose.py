@@ -6,14 +6,7 @@ import numpy as np
 import pytest
 from covering import each_pair
 from numpy.testing import assert_allclose, assert_array_equal
-from row_cases import (
-    KERNELS,
-    RNG,
-    N,
-    X,
-    each_cache,
-    make_gram,
-)
+from row_cases import KERNELS, RNG, N, X, each_cache, make_gram
 from scipy import sparse
 
 from kpegasos import (

@@ -9,16 +9,7 @@ import pandas as pd
 import pytest
 from covering import each_pair
 from numpy.testing import assert_allclose, assert_array_equal
-from row_cases import (
-    KERNELS,
-    RNG,
-    N,
-    X,
-    each_cache,
-    each_dtype,
-    each_format,
-    make_gram,
-)
+from row_cases import KERNELS, RNG, N, X, each_cache, each_dtype, each_format, make_gram
 from scipy import sparse
 
 from kpegasos import CachedRows, GramRows, KernelMatrix, linear_rows, make_rows

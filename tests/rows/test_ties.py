@@ -5,15 +5,7 @@ import pytest
 from covering import each_value
 from numpy.testing import assert_array_equal
 
-from kpegasos import (
-    CachedRows,
-    GramRows,
-    KernelMatrix,
-    Linear,
-    UncachedRows,
-    make_problem,
-    pegasos,
-)
+from kpegasos import CachedRows, GramRows, KernelMatrix, Linear, UncachedRows, make_problem, pegasos
 
 # One point 1,080 times, and lam such that five violations bring its margin to 1.
 X = np.zeros((1100, 784))

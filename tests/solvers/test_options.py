@@ -182,20 +182,6 @@ def test_sampling_by_a_function_with_its_generator():
     assert len({tuple(epoch) for epoch in epochs}) == len(epochs) / 2 > 1
 
 
-def test_sampling_by_a_function_may_use_its_array_again():
-    def run_with(rearranged):
-        orders = [np.arange(M)]
-
-        def sampling(rng, n_samples):
-            orders.append(rearranged(orders[-1]))
-            rng.shuffle(orders[-1])
-            return orders[-1]
-
-        return run_pegasos(make_kernel_rows("cached"), sampling=sampling)
-
-    assert_same_result(run_with(lambda order: order), run_with(np.copy))
-
-
 def test_sampling_by_a_function_is_asked_once_an_epoch_and_timed():
     """Its time counts as that of a slice, or slices would grow beyond any deadline."""
     asked = []
@@ -237,11 +223,3 @@ def test_sampling_by_a_function_is_checked(draws):
     """Compiled loops index by what it returns."""
     with pytest.raises(ValueError, match=r"^sampling must return 37 indices from 0 to 36, got "):
         run_pegasos(make_kernel_rows("cached"), sampling=lambda rng, n_samples: draws)
-
-
-@pytest.mark.parametrize("kind", ["u1", ">i4", "u8"])
-def test_sampling_by_a_function_of_any_integers(kind):
-    assert_same_result(
-        run_pegasos(make_kernel_rows("cached"), sampling=lambda rng, n: np.arange(n).astype(kind)),
-        run_pegasos(make_kernel_rows("cached"), sampling=lambda rng, n: np.arange(n)),
-    )

@@ -273,15 +273,6 @@ def test_ctrl_c_is_raised_with_the_path_as_far_as_it_has_come(kind):
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_ctrl_c_that_comes_too_late_is_raised_all_the_same():
-    """What was asked for is there, and the script stops."""
-    rows = pressing("kernel")
-    rows.requests_left = 1
-    with pytest.raises(Interrupted) as caught:
-        regularization_path(task(), rows, [1e-6], tol=0.5)
-    assert caught.value.result.n_steps in (0, 1)
-
-
 # --- bad input ------------------------------------------------------------------------------------
 
 

@@ -19,15 +19,7 @@ from solver_cases import (
     run_pegasos,
 )
 
-from kpegasos import (
-    GramRows,
-    Problem,
-    linear_rows,
-    make_problem,
-    make_rows,
-    pegasos,
-    sdca,
-)
+from kpegasos import GramRows, Problem, linear_rows, make_problem, make_rows, pegasos, sdca
 from kpegasos.rows.base import RowSource
 from kpegasos.solvers.polish import polish
 
@@ -46,7 +38,6 @@ SOLVERS = {
     "sdca": lambda problem, rows: sdca(problem, rows, tol=1e-3, random_state=0),
     "polish": lambda problem, rows: polish(finished_run(problem, rows, epochs=2), tol=1e-3),
 }
-each_solver = pytest.mark.parametrize("solver", SOLVERS)
 
 
 def trained(labels=SIGNS, **parameters):

@@ -78,22 +78,6 @@ def test_runs_on_two_threads_never_use_rows_at_the_same_time(solver):
     assert rows.overlaps == 0
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("make", [small_cache, lambda: make_rows(X, "rbf", gamma=0.5)])
-def test_runs_on_threads_find_what_they_find_alone(make, solver):
-    alone = [SOLVERS[solver](make(), seed) for seed in range(4)]
-    rows = make()
-    with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda seed: SOLVERS[solver](rows, seed), range(4)))
-    for one, other in zip(alone, found, strict=True):
-        for name in ("coef", "objective", "dual_bound"):
-            name = name if hasattr(one, name) else f"{name}s"
-            np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
-    if solver == "pegasos":
-        charged = [result.history["kernel_evaluations"][-1] for result in found]
-        assert sum(charged) == rows.evaluations
-
-
 def test_runs_that_alternate_on_one_thread_find_what_they_find_alone():
     def ascents(rows):
         runs = [finished_run(make_problem(Y, lam=lam), rows, n_steps=50) for lam in (1e-3, 1e-2)]

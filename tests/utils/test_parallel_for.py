@@ -23,10 +23,6 @@ from kpegasos.utils.threads import (
 )
 
 
-def test_available_threads_are_at_least_one():
-    assert available_threads() >= 1
-
-
 def test_threads_for_stays_in_its_bounds():
     with at_work(8):
         assert threads_for(0) == 1
