@@ -12,14 +12,14 @@ from kpegasos.kernels.base import InnerProductKernel
 from kpegasos.kernels.exact import ExactProducts
 from kpegasos.kernels.matrix import KernelMatrix
 from kpegasos.rows.base import KernelSource, Steps, TrainingPoints, run_loop
-from kpegasos.rows.cached import BufferPool
 from kpegasos.utils import tuning
 from kpegasos.utils.patience import heed
 from kpegasos.utils.validation import as_flag, as_integer, shown
 
-#: Memory of small matrices, which the next one takes: fresh pages cost as much as its values. Numpy
-#: asks for large pages from so many bytes on.
-_memory, _SMALL = BufferPool(), 4 * tuning.MEBIBYTE
+#: Bytes of a small matrix at the most, and memory for the next one: fresh pages cost as much as its
+#: values. Numpy asks for large pages from so many bytes on.
+_SMALL = 4 * tuning.MEBIBYTE
+_memory: list[np.ndarray] = []
 #: Machine epsilon of each dtype that a matrix may have.
 _SPACING = {np.dtype(kind): float(np.finfo(kind).eps) for kind in (np.float32, np.float64)}
 
@@ -135,22 +135,25 @@ class GramRows(KernelSource, unchanging=True):
 
 
 class _Lease:
-    """Memory of a pool, which goes back to it with the last array that sees it."""
+    """Memory that is there for the next matrix once no array sees it any more."""
 
     def __init__(self, buffer: np.ndarray) -> None:
         self._buffer, self.__array_interface__ = buffer, buffer.__array_interface__
 
     def __del__(self) -> None:
-        _memory.release(self._buffer)
+        _memory[:] = [self._buffer]
 
 
 def _new_matrix(n_samples: int, dtype: np.dtype) -> np.ndarray:
     """Return memory for a matrix, used before if it is small."""
-    size = n_samples**2
-    if size * dtype.itemsize >= _SMALL:
+    size = n_samples**2 * dtype.itemsize
+    if size > _SMALL:
         return np.empty((n_samples, n_samples), dtype)
-    lease = _Lease(_memory.acquire(size, dtype))
-    return np.asarray(lease)[:size].reshape(n_samples, n_samples)
+    try:
+        buffer = _memory.pop()
+    except IndexError:
+        buffer = np.empty(_SMALL, np.uint8)
+    return np.asarray(_Lease(buffer))[:size].view(dtype).reshape(n_samples, n_samples)
 
 
 def _is_symmetric(values: KernelMatrix) -> bool:
