@@ -352,7 +352,7 @@ class _Nowhere(_CacheLocator):
 
 
 class _Results(CompileResultCacheImpl):
-    _locator_classes = [*CompileResultCacheImpl._locator_classes, _Nowhere]  # noqa: RUF012
+    _locator_classes: Any = (*CompileResultCacheImpl._locator_classes, _Nowhere)
 
 
 class _SourceCache(FunctionCache):
