@@ -60,7 +60,7 @@ SOURCES = {
 }
 
 #: What wheels are compiled for: names of processors for LLVM, and the features that loops make use
-#: of. Without byte products AVX-512 has no level, and none of it is slower than what it can do.
+#: of. AVX-512 without byte products has none, as the lower level would be slower.
 _AVX2 = "+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe"
 _AVX512 = "+avx512bw,+avx512cd,+avx512dq,+avx512f,+avx512vl,+avx512vnni"
 LEVELS = {"x86-64-v3": _AVX2, "x86-64-v4": f"{_AVX2},{_AVX512}"}
