@@ -42,7 +42,7 @@ import numba
 from llvmlite import binding
 from numba import njit
 from numba.core import event, serialize
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, InTreeCacheLocator
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen, get_host_cpu_features
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.environment import lookup_environment
@@ -60,7 +60,7 @@ SOURCES = {
 }
 
 #: What wheels are compiled for: names of processors for LLVM, and the features that loops make use
-#: of. Without byte products AVX-512 has no level, and none of it is slower than what it can do.
+#: of. AVX-512 without byte products has none, as the lower level would be slower.
 _AVX2 = "+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe"
 _AVX512 = "+avx512bw,+avx512cd,+avx512dq,+avx512f,+avx512vl,+avx512vnni"
 LEVELS = {"x86-64-v3": _AVX2, "x86-64-v4": f"{_AVX2},{_AVX512}"}
@@ -331,19 +331,28 @@ def _say_that_nothing_is_kept() -> None:
     )
 
 
-class _Nowhere(InTreeCacheLocator):
-    """Where nothing can be written there may be something to read."""
+class _Nowhere(_CacheLocator):
+    """Where nothing can be written: what is shipped can be read there all the same."""
+
+    def __init__(self, line: int) -> None:
+        self._line = line
 
     @classmethod
     def from_function(cls, py_func: Any, py_file: Any) -> Any:
-        return cls(py_func, py_file)
+        return cls(py_func.__code__.co_firstlineno)
+
+    def get_cache_path(self) -> str:
+        return os.devnull
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
 
     def get_source_stamp(self) -> str:
         return ""
 
 
 class _Results(CompileResultCacheImpl):
-    _locator_classes = [*CompileResultCacheImpl._locator_classes, _Nowhere]  # noqa: RUF012
+    _locator_classes: Any = (*CompileResultCacheImpl._locator_classes, _Nowhere)
 
 
 class _SourceCache(FunctionCache):
