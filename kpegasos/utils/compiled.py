@@ -43,6 +43,7 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.environment import lookup_environment
 from numba.core.registry import CPUDispatcher, cpu_target
+from numba.core.runtime import rtsys
 from numba.core.types import BaseTuple
 from numba.extending import register_jitable
 
@@ -298,8 +299,10 @@ class _SourceCache(FunctionCache):
         """Load what was compiled for these types, if it was kept and can be read."""
         if not _are_of(self._rooms, sig):
             return None
+        rtsys.initialize(target_context)  # what compiled code calls; a compiler needs much more
         try:
-            return super().load_overload(sig, target_context)
+            with self._guard_against_spurious_io_errors():
+                return self._load_overload(sig, target_context)
         except (ImportError, AttributeError, TypeError):
             return None  # written by another version of the package, with types that are no more
 
