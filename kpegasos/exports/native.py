@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.calibration import CalibratedClassifierCV
 
 from kpegasos.kernels.functions import KERNELS
 from kpegasos.utils.files import MOST_TIMES, checked_path, most_unpacked, write_whole
@@ -155,6 +154,8 @@ def _check(model: Any) -> None:
     ------
     ValueError
     """
+    from sklearn.calibration import CalibratedClassifierCV
+
     seen: dict[int, Any] = {}
     left = [model]
     while left:
@@ -180,7 +181,7 @@ def _check(model: Any) -> None:
                     getattr(part, name)()
 
 
-def _check_calibration(calibrated: CalibratedClassifierCV) -> None:
+def _check_calibration(calibrated: Any) -> None:
     """Check curves and classes of a fitted calibration, of which scikit-learn takes any."""
     for each in calibrated.calibrated_classifiers_:
         if calibrated.classes_.ndim != 1 or not np.array_equal(each.classes, calibrated.classes_):

@@ -5,7 +5,19 @@ Lives here: `PegasosSVCCV`, its grids, folds, scores, calibration and tables; th
 May import: `kpegasos.estimators` and the rooms below it.
 """
 
-from kpegasos.model_selection.forecasts import Forecast, forecast
-from kpegasos.model_selection.search import PegasosSVCCV
+from typing import TYPE_CHECKING, Any
+
+import kpegasos
+
+if TYPE_CHECKING:
+    from kpegasos.model_selection.forecasts import Forecast, forecast
+    from kpegasos.model_selection.search import PegasosSVCCV
 
 __all__ = ["Forecast", "PegasosSVCCV", "forecast"]
+
+
+def __getattr__(name: str) -> Any:
+    """A forecast need not wait for what a search imports."""
+    if name in __all__:
+        return getattr(kpegasos, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
