@@ -25,6 +25,7 @@ import kpegasos
 from kpegasos.cli import LIBSVM_KERNELS, STANDARD, UsageError
 from kpegasos.cli.files import counted, percent, shown_seconds, write_by
 from kpegasos.exports.libsvm import CLASSIFIERS, REGRESSORS
+from kpegasos.exports.native import require_skops
 from kpegasos.utils.files import is_stream
 
 # --- models in files ---
@@ -72,6 +73,8 @@ def place_of(options: argparse.Namespace, labels: np.ndarray | None) -> Place:
     ------
     UsageError
         If LIBSVM's format is asked for and cannot say the model.
+    ImportError
+        If the format is native, and its package is not there.
     """
     lacking = _lacking(options, labels)
     format = options.format
@@ -86,6 +89,8 @@ def place_of(options: argparse.Namespace, labels: np.ndarray | None) -> Place:
     format = format or (NATIVE if lacking else LIBSVM)
     if format == LIBSVM and lacking:
         raise UsageError(f"LIBSVM's format has no {lacking}: choose --format native")
+    if format == NATIVE:
+        require_skops()
     if options.model is not None:
         return Place(options.model, format)
     name = "stdin" if options.data == STANDARD else os.path.basename(options.data)

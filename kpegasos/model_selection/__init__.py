@@ -5,9 +5,8 @@ Lives here: `PegasosSVCCV`, its grids, folds, scores, calibration and tables; th
 May import: `kpegasos.estimators` and the rooms below it.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
-
-import kpegasos
 
 if TYPE_CHECKING:
     from kpegasos.model_selection.forecasts import Forecast, forecast
@@ -17,7 +16,8 @@ __all__ = ["Forecast", "PegasosSVCCV", "forecast"]
 
 
 def __getattr__(name: str) -> Any:
-    """A forecast need not wait for what a search imports."""
-    if name in __all__:
-        return getattr(kpegasos, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    """Import what is asked for: a forecast need not wait for what a search needs."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    place = "search" if name == "PegasosSVCCV" else "forecasts"
+    return getattr(import_module(f"{__name__}.{place}"), name)

@@ -33,7 +33,7 @@ for words in (["--help"], *([name, "--help"] for name in COMMANDS)):
         main(words)
     except SystemExit as end:
         assert not end.code
-print(sorted({'numpy', 'numba', 'scipy', 'sklearn', 'rich'} & set(sys.modules)))
+print(sorted({'numpy', 'numba', 'scipy', 'sklearn', 'matplotlib'} & set(sys.modules)))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.count("usage: kpegasos") == 1 + len(COMMANDS)
