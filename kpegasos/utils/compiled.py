@@ -8,8 +8,8 @@ then live where it belongs, and an edit compiles anew what it may change.
 Numba's index also names a file before that is written, and trusts whatever bytes it finds there.
 `_Files` takes the place of index and files.
 
-What is compiled elsewhere, or for types from elsewhere, such as somebody's own view of rows or
-loss, is not kept on disk.
+What is compiled elsewhere, or for types from elsewhere, such as somebody's own view of rows, is not
+kept on disk.
 Their sources are not in the digest, and a process that cannot import them could not read the cache.
 """
 
