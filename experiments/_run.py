@@ -15,6 +15,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -24,20 +25,7 @@ from experiments._meta import commit, fingerprint, package_fingerprint, provenan
 from experiments._plots import STYLE, freeze
 from experiments._store import Output, Parts, plain, read, to_json, write, write_table
 from experiments._tables import Row
-
-
-def _bars() -> Any:
-    from rich import progress
-    from rich.console import Console
-
-    return progress.Progress(
-        progress.TextColumn("{task.description}"),
-        progress.BarColumn(),
-        progress.MofNCompleteColumn(),
-        progress.TimeRemainingColumn(elapsed_when_finished=True),
-        console=Console(stderr=True),
-        transient=True,
-    )
+from kpegasos.utils.progress import shown
 
 
 @dataclass(frozen=True)
@@ -50,8 +38,8 @@ class ExperimentContext:
         Whether a small version is asked for, to see that everything works.
     cache : Parts
         The parts that are finished.
-    bars : rich.progress.Progress
-        The progress bars on display.
+    bars : list
+        Description, items done and number of items of each loop under way, the outermost first.
     only : tuple of str
         The groups that are asked for; all if empty.
     previous : dict
@@ -60,7 +48,7 @@ class ExperimentContext:
 
     quick: bool = False
     cache: Parts = field(default_factory=Parts)
-    bars: Any = field(default_factory=_bars)
+    bars: list[list[Any]] = field(default_factory=list)
     only: tuple[str, ...] = ()
     previous: dict[str, Any] = field(default_factory=dict)
 
@@ -138,14 +126,14 @@ class ExperimentContext:
         return self.part(f"{group}: {json.dumps(job, sort_keys=True)}", work, job)
 
     def progress(self, work: Iterable[Any] | int, description: str = "") -> Iterator[Any]:
-        """Iterate with a progress bar; may be nested.
+        """Iterate, and show on a terminal how far it is; may be nested.
 
         Parameters
         ----------
         work : iterable or int
             Items, or their number for ``range(work)``.
         description : str
-            Text beside the bar.
+            What is shown beside the numbers.
 
         Yields
         ------
@@ -154,13 +142,18 @@ class ExperimentContext:
         """
         items = range(work) if isinstance(work, int) else work
         items = items if isinstance(items, Sized) else list(items)
-        task = self.bars.add_task(description, total=len(items))
+        bar = [description, 0, len(items)]
+        self.bars.append(bar)
         try:
             for item in items:
                 yield item
-                self.bars.advance(task)
+                bar[1] += 1
         finally:
-            self.bars.remove_task(task)
+            self.bars.remove(bar)
+
+    def line(self) -> str:
+        """How far the loops under way are."""
+        return "  ".join(f"{name} {done}/{number}" for name, done, number in self.bars)
 
 
 def run(
@@ -203,8 +196,8 @@ def run(
     if parts.stale or (only and previous and earlier != origin["code"]["package"]):
         origin["code"]["package"] = "mixed"
     kept = {} if quick else previous.get("results", {})
-    with _bars() as bars:
-        context = ExperimentContext(quick, parts, bars, only, kept)
+    context = ExperimentContext(quick, parts, only=only, previous=kept)
+    with shown(context.line, sys.stderr) if sys.stderr.isatty() else nullcontext():
         results = plain(experiment.load().compute(context))
     meta: dict[str, Any] = {"quick": quick, "seconds": round(parts.seconds, 1)}
     if "seeds" in results:

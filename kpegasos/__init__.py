@@ -6,12 +6,24 @@ a program that only reads its arguments need not wait for NumPy and numba.
 
 from __future__ import annotations
 
+import ast
+import pkgutil
+from importlib import import_module
 from typing import Any
 
-import lazy_loader
+_STUB = ast.parse(pkgutil.get_data(__name__, "__init__.pyi") or b"")
+#: Modules by the names that are imported from them; the package itself has modules only.
+_PLACES = {
+    alias.name: f"{__name__}.{node.module or alias.name}"
+    for node in _STUB.body
+    if isinstance(node, ast.ImportFrom)
+    for alias in node.names
+}
+__all__ = [name for name in _PLACES if name != "losses"]  # a module
 
-_import_name, __dir__, _names = lazy_loader.attach_stub(__name__, __file__)
-__all__ = [name for name in _names if name != "losses"]  # a module
+
+def __dir__() -> list[str]:
+    return list(_PLACES)
 
 
 def __getattr__(name: str) -> Any:
@@ -23,4 +35,9 @@ def __getattr__(name: str) -> Any:
         from kpegasos.playground import Playground
 
         return Playground
-    return _import_name(name)
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = import_module(_PLACES[name])
+    value = module if module.__name__ == f"{__name__}.{name}" else getattr(module, name)
+    globals()[name] = value
+    return value

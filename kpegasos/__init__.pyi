@@ -21,7 +21,8 @@ from .kernels.functions import (
 )
 from .kernels.matrix import KernelMatrix
 from .large.chunks import ArrayChunks, fit_chunks
-from .model_selection import Forecast, PegasosSVCCV, forecast
+from .model_selection.forecasts import Forecast, forecast
+from .model_selection.search import PegasosSVCCV
 from .rows.cached import CachedRows, UncachedRows
 from .rows.choose import make_rows
 from .rows.features import FeatureRows, linear_rows

@@ -2,6 +2,8 @@
 
 import ast
 import re
+import sys
+import tomllib
 from functools import cache
 from pathlib import Path
 
@@ -184,6 +186,25 @@ def test_every_compiled_function_has_the_cache_of_the_house():
         if {"numba.njit", "numba.jit"} & imports_of(path) and path.name != "compiled.py"
     ]
     assert users == []
+
+
+def imports_at_the_top(path):
+    """Packages that are imported with a module, and not where they are used."""
+    for node in tree_of(path).body:
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module.split(".")[0]
+
+
+def test_extras_are_imported_where_they_are_used():
+    """An installation without them has all of the package but the page."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    core = {re.match(r"[\w-]+", name)[0] for name in project["dependencies"]}
+    there = (core - {"scikit-learn"}) | {"sklearn", "kpegasos", "llvmlite", "PIL"}
+    there |= sys.stdlib_module_names
+    modules = [path for path in MODULES if path.parent.name != "playground"]
+    assert faults(modules, lambda path: set(imports_at_the_top(path)) - there) == {}
 
 
 def test_every_machine_constant_can_be_found_again():

@@ -14,8 +14,11 @@ from __future__ import annotations
 import argparse
 import importlib
 import math
+import sys
 from collections.abc import Callable
 from functools import partial
+from importlib.util import find_spec
+from types import ModuleType
 from typing import Any
 
 #: Exit statuses: data or a model are at fault, or the arguments are; ``--strict`` asked for a
@@ -34,6 +37,33 @@ def __getattr__(name: str) -> Any:
     if name in ("files", "models"):
         return importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+class _StandIn(ModuleType):
+    """A module that is imported when something of it is asked for."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name != "__path__":
+            raise AttributeError(name)
+        if sys.modules.get(self.__name__) is self:
+            del sys.modules[self.__name__]
+        return getattr(importlib.import_module(self.__name__), name)
+
+
+def import_sklearn() -> None:
+    """Import what all of scikit-learn needs, but for two packages of which it uses next to nothing.
+
+    They take half of the time that most commands take. No stand-in stays among the modules.
+    """
+    absent = {"pandas", "scipy.stats"} - set(sys.modules)
+    stand_ins = {name: _StandIn(name) for name in absent if find_spec(name)}
+    sys.modules.update(stand_ins)
+    try:
+        importlib.import_module("sklearn.utils")
+    finally:
+        for name, stand_in in stand_ins.items():
+            if sys.modules.get(name) is stand_in:
+                del sys.modules[name]
 
 
 class UsageError(Exception):

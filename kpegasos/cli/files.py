@@ -26,7 +26,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.datasets import load_svmlight_file
 from sklearn.utils.sparsefuncs import min_max_axis
 
 from kpegasos.cli import STANDARD, UsageError
@@ -126,6 +125,8 @@ def read_kernel_values(options: argparse.Namespace) -> tuple[np.ndarray, Any, np
     numbers : ndarray of shape (n_samples,)
         Of the examples, from 1 on.
     """
+    from sklearn.datasets import load_svmlight_file
+
     path = options.data
     if (options.data_format or format_by_name(Path(path)) or "svmlight") != "svmlight":
         table = read_data(options, finite=False)

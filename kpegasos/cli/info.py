@@ -136,7 +136,6 @@ def _facts_of_model(path: str, model: ModelFile) -> dict[str, Any]:
     """Return what is known of a model that was read."""
     from kpegasos.estimators.exports import seconds_of_training
     from kpegasos.exports.native import stored_versions
-    from kpegasos.model_selection import PegasosSVCCV
 
     facts: dict[str, Any] = {
         "format": model.format,
@@ -145,10 +144,10 @@ def _facts_of_model(path: str, model: ModelFile) -> dict[str, Any]:
         "has_probabilities": hasattr(model.estimator, "predict_proba"),
     }
     layers = cli.models.layers_of(model.estimator)
-    for search in [each for each in layers if isinstance(each, PegasosSVCCV)][:1]:
+    for search in [each for each in layers if hasattr(each, "missing_")][:1]:
         facts["search"] = cli.models.facts_of_search(search)
     core = layers[-1]
-    if isinstance(core, PegasosSVCCV):  # without a model of all examples
+    if hasattr(core, "missing_"):  # a search without a model of all examples
         return facts
     # The kernel itself knows the gamma that "scale" and "auto" stood for.
     kernel = getattr(core, "_kernel", None)

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
-from kpegasos.cli import FAILED, INTERRUPTED, MISUSED, UsageError
+from kpegasos.cli import FAILED, INTERRUPTED, MISUSED, UsageError, import_sklearn
 
 #: In the order of the help.
 COMMANDS = (
@@ -136,6 +136,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with _written_output():
             parsed = parse(sys.argv[1:] if arguments is None else arguments)
             with _warnings_as_lines(parsed):
+                import_sklearn()
                 return int(_command(parsed.subcommand).run(parsed))
     except UsageError as error:
         _fail(parsed, str(error))

@@ -19,15 +19,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import KFold, StratifiedKFold
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from kpegasos import PegasosSVC, PegasosSVR, load, save
+import kpegasos
 from kpegasos.cli import LIBSVM_KERNELS, STANDARD, UsageError
 from kpegasos.cli.files import counted, percent, shown_seconds, write_by
 from kpegasos.exports.libsvm import CLASSIFIERS, REGRESSORS
+from kpegasos.exports.native import require_skops
 from kpegasos.utils.files import is_stream
 
 # --- models in files ---
@@ -75,6 +73,8 @@ def place_of(options: argparse.Namespace, labels: np.ndarray | None) -> Place:
     ------
     UsageError
         If LIBSVM's format is asked for and cannot say the model.
+    ImportError
+        If the format is native, and its package is not there.
     """
     lacking = _lacking(options, labels)
     format = options.format
@@ -89,6 +89,8 @@ def place_of(options: argparse.Namespace, labels: np.ndarray | None) -> Place:
     format = format or (NATIVE if lacking else LIBSVM)
     if format == LIBSVM and lacking:
         raise UsageError(f"LIBSVM's format has no {lacking}: choose --format native")
+    if format == NATIVE:
+        require_skops()
     if options.model is not None:
         return Place(options.model, format)
     name = "stdin" if options.data == STANDARD else os.path.basename(options.data)
@@ -115,7 +117,7 @@ def _lacking(options: argparse.Namespace, labels: np.ndarray | None) -> str | No
 def write_model(place: Place, estimator: Any) -> None:
     """Write a fitted model, whole or not at all; its calibration goes with it."""
     if place.format == NATIVE:
-        write_by(place.path, lambda name: save(estimator, name))
+        write_by(place.path, lambda name: kpegasos.save(estimator, name))
         return
     writer, others = estimator, {}
     if hasattr(estimator, "calibrated_classifiers_"):
@@ -162,7 +164,7 @@ def read_model(path: str) -> ModelFile:
     if is_stream(path):
         raise ValueError(f"{path}: a model must be in a plain file, got a pipe or a device")
     if _is_archive(path):
-        return ModelFile(load(path), NATIVE)
+        return ModelFile(kpegasos.load(path), NATIVE)
     header = _header(path)
     if b"svm_type" not in header:
         raise ValueError(f"{path}: must be a model of kpegasos or LIBSVM, got another file")
@@ -170,7 +172,7 @@ def read_model(path: str) -> ModelFile:
     if kind not in (*CLASSIFIERS, *REGRESSORS):
         known = ", ".join((*CLASSIFIERS, *REGRESSORS))
         raise ValueError(f"{path}: svm_type must be one of {known}, got {kind}")
-    estimator_type: Any = PegasosSVC if kind in CLASSIFIERS else PegasosSVR
+    estimator_type: Any = kpegasos.PegasosSVC if kind in CLASSIFIERS else kpegasos.PegasosSVR
     estimator = estimator_type.from_libsvm(path)
     labels = [int(word) for word in header[b"label"]] if b"label" in header else None
     return ModelFile(estimator, LIBSVM, labels)
@@ -222,6 +224,9 @@ def with_scaling(estimator: Any, scale: str | None, X: Any) -> Any:
     """
     if scale is None:
         return estimator
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
+
     if scale == "minmax" and sparse.issparse(X):
         raise ValueError(
             "--scale must be maxabs or standard for sparse data, whose zeros minmax would fill"
@@ -236,6 +241,8 @@ def with_scaling(estimator: Any, scale: str | None, X: Any) -> Any:
 
 def folds_for(y: np.ndarray, options: argparse.Namespace) -> Any:
     """Make the folds of ``-v``, of shuffled examples, with equal shares of the classes."""
+    from sklearn.model_selection import KFold, StratifiedKFold
+
     regression, n_folds = bool(options.regression), options.folds
     fewest = y.size if regression else int(np.unique(y, return_counts=True)[1].min())
     if fewest < n_folds:

@@ -192,7 +192,6 @@ def scores_of(y: Any, predicted: Any, *, regression: bool) -> dict[str, Any]:
         "squared_correlation" (NaN if either is constant) and "n_samples" of a regression.
     """
     import numpy as np
-    from sklearn.metrics import mean_squared_error
 
     if not regression:
         correct = int((predicted == y).sum())
@@ -201,7 +200,7 @@ def scores_of(y: Any, predicted: Any, *, regression: bool) -> dict[str, Any]:
     with np.errstate(invalid="ignore", divide="ignore"):
         correlation = float(np.square(a @ b) / ((a @ a) * (b @ b)))
     return {
-        "mean_squared_error": float(mean_squared_error(y, predicted)),
+        "mean_squared_error": float(np.mean(np.square(y - predicted))),
         "squared_correlation": correlation,
         "n_samples": y.size,
     }
@@ -223,11 +222,14 @@ def _report(y: Any, predicted: Any, estimator: Any, options: argparse.Namespace)
     """Compare predictions with labels, on the standard output if no predictions are there."""
     import numpy as np
     from sklearn.base import is_regressor
-    from sklearn.metrics import classification_report, confusion_matrix
 
     out = sys.stderr if options.out == cli.STANDARD else sys.stdout
     scores = scores_of(y, predicted, regression=is_regressor(estimator))
-    classes = np.unique(np.concatenate([y, predicted])) if options.report else None
+    classes = None
+    if options.report:
+        from sklearn.metrics import classification_report, confusion_matrix
+
+        classes = np.unique(np.concatenate([y, predicted]))
     if options.json:
         if classes is not None:
             scores |= {

@@ -375,8 +375,6 @@ def _place(options: argparse.Namespace, y: Any) -> Place:
 
 def _fitted(estimator: Any, X: Any, y: Any, options: argparse.Namespace) -> Fit:
     """Train, with progress on a terminal, and with probabilities if they are asked for."""
-    from sklearn.calibration import CalibratedClassifierCV
-
     folds = _calibration_folds(y, options.random_state) if options.probability else None
     core = cli.models.core_of(estimator)
     core.verbose = cli.models.shows_progress(options.quiet)
@@ -385,6 +383,8 @@ def _fitted(estimator: Any, X: Any, y: Any, options: argparse.Namespace) -> Fit:
     # A loss may have probabilities of its own.
     if folds is None or fit.interrupted or hasattr(fit.model, "predict_proba"):
         return fit
+    from sklearn.calibration import CalibratedClassifierCV
+
     model = CalibratedClassifierCV(fit.model, method="sigmoid", cv=folds, ensemble=False)
     try:
         second = cli.models.run_fit(model, lambda: model.fit(X, y))

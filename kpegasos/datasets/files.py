@@ -13,6 +13,7 @@ import io
 import lzma
 import math
 import os
+import sys
 import tempfile
 import zipfile
 import zlib
@@ -26,6 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kpegasos.utils.files import MOST_TIMES, most_unpacked
+from kpegasos.utils.progress import bar, shown
+from kpegasos.utils.tuning import MEBIBYTE
 
 _OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
@@ -59,9 +62,16 @@ class Dataset(NamedTuple):
 
 def cached(folder: str) -> Path:
     """Return the folder of a set in the user's cache."""
-    import pooch  # type: ignore[import-untyped]  # only where the cache is looked at
+    return Path(_pooch().os_cache("kpegasos")) / folder
 
-    return Path(pooch.os_cache("kpegasos")) / folder
+
+def _pooch() -> Any:
+    """Import pooch, or raise an ImportError that says how to install it."""
+    try:
+        import pooch  # type: ignore[import-untyped]
+    except ImportError as error:
+        raise ImportError("real data need pooch: pip install 'kpegasos[datasets]'") from error
+    return pooch
 
 
 def _places(folder: str) -> Iterator[Path]:
@@ -200,28 +210,27 @@ def _without_mark(file: Any) -> Any:
 _LARGEST = 2**28
 
 
-class _DownloadBar:
-    """What pooch asks of a progress bar (``total``, update, reset, close), drawn by rich.
+class _Download:
+    """What pooch asks of a progress bar: ``total``, update, reset, close.
 
     The bar that pooch brings along needs tqdm, a dependency that nothing else here has. This one
     also ends a download that goes on and on.
     """
 
-    def __init__(self, bar: Any, name: str) -> None:
+    def __init__(self) -> None:
         self.total: float | None = None
-        self._bar, self._task, self._done = bar, bar.add_task(name, total=None), 0
+        self.done = 0
 
     def update(self, n_bytes: int) -> None:
-        self._done += n_bytes
-        if self._done > _LARGEST:
+        self.done += n_bytes
+        if self.done > _LARGEST:
             raise ValueError(f"a download must have at most {_LARGEST} bytes, got more")
-        self._bar.update(self._task, completed=self._done, total=self.total)
 
     def reset(self) -> None:
-        self._done = 0
+        self.done = 0
 
     def close(self) -> None:
-        self._bar.refresh()
+        """Leave the line to the block that shows it."""
 
 
 def _download(address: str, path: Path) -> None:
@@ -234,18 +243,19 @@ def _download(address: str, path: Path) -> None:
     ValueError
         If it is larger than any file of the sets.
     """
-    import pooch
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+    pooch = _pooch()
+    so_far = _Download()
 
-    columns = (TextColumn(path.name), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    def text() -> str:
+        share = bar(min(1.0, so_far.done / so_far.total)) if so_far.total else ""
+        return f"{path.name} {share} {so_far.done / MEBIBYTE:.1f} MiB"
+
     logger = pooch.get_logger()
     level = logger.level
     logger.setLevel("WARNING")  # it would advise us to state a checksum of the .gz file
     try:
-        with Progress(*columns, console=Console(stderr=True)) as bar:
-            shown = _DownloadBar(bar, path.name)
-            pooch.retrieve(address, None, path.name, path.parent, progressbar=shown)
+        with shown(text, sys.stderr):
+            pooch.retrieve(address, None, path.name, path.parent, progressbar=so_far)
     finally:
         logger.setLevel(level)
 

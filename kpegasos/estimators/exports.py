@@ -17,7 +17,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from kpegasos.exports.libsvm import KERNELS, named_kernel, write_libsvm
 from kpegasos.exports.model import Model, Sigmoids
-from kpegasos.exports.onnx import write_onnx
 from kpegasos.fitting.model import fitted
 from kpegasos.fitting.pairs import pair_coefficients
 from kpegasos.kernels.base import Kernel, check_values
@@ -403,6 +402,8 @@ class ExportMixin(HtmlNoteMixin):
                 "shape": fitted(self, "decision_function_shape"),
                 "break_ties": fitted(self, "break_ties"),
             }
+        from kpegasos.exports.onnx import write_onnx
+
         write_onnx(path, model, **votes)
 
     def _html_note(self) -> str:

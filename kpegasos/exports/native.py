@@ -16,6 +16,7 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
+from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.calibration import CalibratedClassifierCV
 
 from kpegasos.kernels.functions import KERNELS
 from kpegasos.utils.files import MOST_TIMES, checked_path, most_unpacked, write_whole
@@ -83,6 +83,8 @@ def save(model: Any, path: str | PathLike[str]) -> None:
         If it holds something that `load` would refuse, such as a kernel that is a function.
     OSError
         If the file cannot be written.
+    ImportError
+        Without the package skops.
 
     Examples
     --------
@@ -100,6 +102,7 @@ def save(model: Any, path: str | PathLike[str]) -> None:
     kind = f"{type(model).__module__}.{type(model).__qualname__}"
     if isinstance(model, type) or not (isinstance(model, BaseEstimator) or kind in TRUSTED):
         raise TypeError(f"model must be an estimator or a result, got {shown(model)} instead")
+    require_skops()
     checked_path(path)
     write_whole(path, [_content(model)])
 
@@ -127,12 +130,15 @@ def load(path: str | PathLike[str]) -> Any:
         For types of your own there is ``skops.io.load``.
     OSError
         If the file cannot be read.
+    ImportError
+        Without the package skops.
 
     Warns
     -----
     UserWarning
         If another minor version of the package wrote the file.
     """
+    require_skops()
     place, content, versions = _read(path)
     _warn_of_version(place, versions.get("kpegasos", VERSION))
     with _blamed(place, "a damaged one"):
@@ -155,6 +161,8 @@ def _check(model: Any) -> None:
     ------
     ValueError
     """
+    from sklearn.calibration import CalibratedClassifierCV
+
     seen: dict[int, Any] = {}
     left = [model]
     while left:
@@ -180,7 +188,7 @@ def _check(model: Any) -> None:
                     getattr(part, name)()
 
 
-def _check_calibration(calibrated: CalibratedClassifierCV) -> None:
+def _check_calibration(calibrated: Any) -> None:
     """Check curves and classes of a fitted calibration, of which scikit-learn takes any."""
     for each in calibrated.calibrated_classifiers_:
         if calibrated.classes_.ndim != 1 or not np.array_equal(each.classes, calibrated.classes_):
@@ -221,6 +229,12 @@ def stored_versions(path: str | PathLike[str]) -> dict[str, str]:
         If the file cannot be read.
     """
     return _read(path)[2]
+
+
+def require_skops() -> None:
+    """Check that models can be written and read, or raise an ImportError that says what for."""
+    if find_spec("skops") is None:
+        raise ImportError("kpegasos.save and load need skops: pip install 'kpegasos[skops]'")
 
 
 def _skops() -> Any:

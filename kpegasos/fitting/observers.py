@@ -10,24 +10,14 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import wraps
-from importlib.util import find_spec
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    Task,
-    TextColumn,
-    TimeElapsedColumn,
-)
 
 from kpegasos.utils.patience import Counter, counting
+from kpegasos.utils.progress import bar, shown
 from kpegasos.utils.threads import Turn
 from kpegasos.utils.validation import check_labels
 
@@ -206,37 +196,6 @@ class EarlyStopping(CheckpointObserver):
         return {"validation_scores_": self.scores}
 
 
-class _Unfailing:
-    """A stream that keeps its errors to itself: a full disk, a reader who is gone."""
-
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-    def write(self, text: str) -> int:
-        with suppress(OSError, ValueError):
-            self._stream.write(text)
-        return len(text)
-
-    def flush(self) -> None:
-        with suppress(OSError, ValueError):
-            self._stream.flush()
-
-
-class _KernelValues(ProgressColumn):
-    """Kernel values that have been computed so far, or are being computed."""
-
-    def __init__(self, counter: Counter) -> None:
-        super().__init__()
-        self._counter = counter
-
-    def render(self, task: Task) -> str:
-        """Nothing on features."""
-        return f"{self._counter.values:.1e} kernel values" if self._counter.values else ""
-
-
 @contextmanager
 def progress_bar(
     enabled: bool, name: str, runs: int
@@ -254,20 +213,18 @@ def progress_bar(
     runs : int
         How many runs there are.
     """
-    if not enabled or sys.stdout is None:
+    if not enabled:
         yield lambda pair, run, before, own: None
         return
-    done = [0.0] * runs
-    with _progress(TextColumn("gap {task.fields[gap]}")) as progress:
-        task = progress.add_task(name, total=runs, gap="?")
+    done, gap = [0.0] * runs, "?"
 
-        def update(pair: int, run: Any, before: float, own: float) -> None:
-            done[pair] = before + own * run.progress
-            gap = f"{run.history.records[-1].relative_gap:.2%}" if len(run.history) else "?"
-            progress.update(task, completed=sum(done), gap=gap)
+    def update(pair: int, run: Any, before: float, own: float) -> None:
+        nonlocal gap
+        done[pair] = before + own * run.progress
+        gap = f"{run.history.records[-1].relative_gap:.2%}" if len(run.history) else "?"
 
+    with _counted(lambda: f"{name} {bar(sum(done) / runs)} gap {gap}"):
         yield update
-        progress.refresh()
 
 
 @contextmanager
@@ -289,37 +246,26 @@ def cell_bar(
     unit : str, default="cells"
         What they are called.
     """
-    if not enabled or sys.stdout is None:
+    if not enabled:
         yield lambda n_cells: None
         return
-    with _progress(MofNCompleteColumn(), TextColumn(unit)) as progress:
-        task = progress.add_task(name, total=cells, completed=done)
-        yield lambda n_cells: progress.advance(task, n_cells)
-        progress.refresh()
+    parts = [float(done)]
+
+    def text() -> str:
+        now = sum(parts)
+        return f"{name} {bar(now / cells)} {now:.0f}/{cells} {unit}"
+
+    with _counted(text):
+        yield parts.append
 
 
 @contextmanager
-def _progress(*columns: ProgressColumn) -> Iterator[Progress]:
-    """Return a bar with further columns, which counts the kernel values of the block."""
+def _counted(text: Callable[[], str]) -> Iterator[None]:
+    """Show a text, and behind it the kernel values of the block; on features there are none."""
     counter = Counter()
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:>3.0f}%"),
-        *columns,
-        _KernelValues(counter),
-        TimeElapsedColumn(),
-        console=_console(),
-    )
-    with bar, counting(counter):
-        yield bar
 
+    def both() -> str:
+        return text() + (f" {counter.values:.1e} kernel values" if counter.values else "")
 
-def _console() -> Console:
-    """Tell where the bar goes: a bar must not cost the model.
-
-    In a notebook rich moves it with ipywidgets, and does not draw it once more at its end; without
-    them it warns at each change. As text it is written once, when the fit is done.
-    """
-    as_text = find_spec("ipywidgets") is None
-    return Console(file=cast(Any, _Unfailing(sys.stdout)), force_jupyter=False if as_text else None)
+    with shown(both, sys.stdout), counting(counter):
+        yield

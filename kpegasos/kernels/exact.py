@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.spatial.distance import cdist
 from sklearn.utils.extmath import row_norms
 
 from kpegasos.kernels import maps
@@ -426,6 +425,8 @@ class ExactValues:
         kernel = self.kernel
         if isinstance(kernel, InnerProductKernel):
             # Norms are zero where differences are taken.
+            from scipy.spatial.distance import cdist
+
             values = -0.5 * cdist(A, B, "sqeuclidean") if direct else inner_products(A, B)
             kernel.apply(values, norms_a, norms_b)
             return values

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone, is_regressor
-from sklearn.model_selection import train_test_split
 
 from kpegasos.estimators import LinearPegasosSVC, LinearPegasosSVR, PegasosSVC, PegasosSVR
 from kpegasos.fitting.inputs import settings_of, some_weight
@@ -187,6 +186,8 @@ class _Examples:
         if size < self.n_samples:
             rare = self._classes is not None and self._classes[1].min() < 2
             strata = None if self._classes is None or rare else self._y
+            from sklearn.model_selection import train_test_split
+
             members = train_test_split(members, train_size=size, stratify=strata, random_state=0)[0]
             members.sort()
         share, estimator = size / self.n_samples, clone(self._estimator)

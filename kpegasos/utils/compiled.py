@@ -11,8 +11,8 @@ Numba's index also names a file before that is written, and trusts whatever byte
 A wheel carries what is compiled for the levels of x86-64 (`LEVELS`). Where it has the processor's
 level, all that is not in it is compiled for that level too, and so has the same bits.
 
-What is compiled elsewhere, or for types from elsewhere, such as somebody's own view of rows or
-loss, is not kept on disk.
+What is compiled elsewhere, or for types from elsewhere, such as somebody's own view of rows, is not
+kept on disk.
 Their sources are not in the digest, and a process that cannot import them could not read the cache.
 """
 
@@ -47,6 +47,7 @@ from numba.core.codegen import JITCodeLibrary, JITCPUCodegen, get_host_cpu_featu
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.environment import lookup_environment
 from numba.core.registry import CPUDispatcher
+from numba.core.runtime import rtsys
 from numba.core.types import BaseTuple
 from numba.extending import register_jitable
 
@@ -374,8 +375,10 @@ class _SourceCache(FunctionCache):
         """Load what was compiled for these types, if it was kept and can be read."""
         if not _are_of(self._rooms, sig):
             return None
+        rtsys.initialize(target_context)  # what compiled code calls; a compiler needs much more
         try:
-            return super().load_overload(sig, target_context)
+            with self._guard_against_spurious_io_errors():
+                return self._load_overload(sig, target_context)
         except (ImportError, AttributeError, TypeError):
             return None  # written by another version of the package, with types that are no more
 

@@ -1,6 +1,7 @@
 """``kpegasos data``: the catalogue, and files that are fetched and verified."""
 
 import json
+import sys
 
 import numpy as np
 import pooch
@@ -45,3 +46,9 @@ def test_fetch_prints_the_files_or_says_why_not(kpegasos, refusal, own_folder):
     path = str(own_folder / "usps" / "usps.npz")
     assert kpegasos("data", "fetch", "usps").out == f"{path}\n"
     assert json.loads(kpegasos("data", "fetch", "usps", "--json").out) == {"usps": [path]}
+
+
+def test_without_pooch_a_sentence_names_the_extra(refusal, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pooch", None)
+    sentence = "real data need pooch: pip install 'kpegasos[datasets]'\n"
+    assert refusal("data", "fetch", "adult") == sentence

@@ -33,11 +33,35 @@ for words in (["--help"], *([name, "--help"] for name in COMMANDS)):
         main(words)
     except SystemExit as end:
         assert not end.code
-print(sorted({'numpy', 'numba', 'scipy', 'sklearn', 'rich'} & set(sys.modules)))
+print(sorted({'numpy', 'numba', 'scipy', 'sklearn', 'matplotlib'} & set(sys.modules)))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.count("usage: kpegasos") == 1 + len(COMMANDS)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.slow
+def test_commands_import_what_they_need(tmp_path):
+    """A process for each: what another one has imported is there."""
+    data = write_examples(tmp_path / "data")
+    heavy = ["scipy.stats", "pandas", "sklearn.metrics", "sklearn.preprocessing", "skops"]
+    code = f"""
+import sys
+from kpegasos.cli.main import main
+assert main(sys.argv[1:]) == 0
+print(sorted(set({heavy}) & set(sys.modules)), type(sys.modules["sklearn"].utils.fixes.scipy.stats))
+"""
+    for words in (
+        ["train", "-q", data, "m.model"],
+        ["predict", "-q", data, "m.model", "out"],
+        ["scale", data, "scaled"],
+        ["convert", "-q", data, "data.npz"],
+        ["info", "--no-forecast", data],
+        ["info", "m.model"],
+    ):
+        command = [sys.executable, "-c", code, *map(str, words)]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+        assert done.stdout.splitlines()[-1] == "[] <class 'module'>", words
 
 
 def test_names_that_help_lists_are_those_of_the_package():

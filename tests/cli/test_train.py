@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -230,3 +231,9 @@ def test_large_files_are_read_part_by_part(kpegasos, data, monkeypatch):
 def test_model_that_cannot_be_written_is_found_before_training(refusal, data, monkeypatch, model):
     monkeypatch.setattr(PegasosSVC, "fit", lambda *_: pytest.fail("it was trained"))
     assert refusal("train", data, model).startswith(f"{model}: ")
+
+
+def test_a_format_that_lacks_its_package_is_refused_before_training(refusal, data, monkeypatch):
+    monkeypatch.setitem(sys.modules, "skops", None)
+    monkeypatch.setattr("kpegasos.PegasosSVC.fit", lambda *arguments: pytest.fail("was trained"))
+    assert refusal("train", data, "m.skops").endswith("pip install 'kpegasos[skops]'\n")

@@ -3,6 +3,7 @@
 import copy
 import io
 import re
+import sys
 import zipfile
 
 import numpy as np
@@ -225,3 +226,10 @@ def test_array_of_more_entries_than_memory_has_room_for_is_refused(stored):
     rewrite(stored, lambda name, data: head.getvalue() if name.endswith(".npy") else data)
     with pytest.raises(ValueError, match=r"must hold arrays that memory has room for, got more$"):
         load(stored)
+
+
+def test_without_skops_a_sentence_names_the_extra(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "skops", None)
+    for call in (lambda path: save(PegasosSVC(), path), load):
+        with pytest.raises(ImportError, match=r"need skops: pip install 'kpegasos\[skops\]'$"):
+            call(tmp_path / "model.skops")

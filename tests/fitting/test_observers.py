@@ -1,13 +1,15 @@
-"""The progress bar in a notebook: text without ipywidgets, and full at its end with them."""
+"""The progress bar: in place where somebody looks, else one line, full at its end."""
 
+import io
+import sys
+import time
 import warnings
 
 import pytest
-from rich.progress import Progress
 from sklearn.datasets import make_moons
 
 from kpegasos import PegasosSVC, PegasosSVCCV
-from kpegasos.fitting import observers
+from kpegasos.utils import progress
 
 X, y = make_moons(60, noise=0.1, random_state=0)
 FITS = pytest.mark.parametrize(
@@ -21,24 +23,47 @@ FITS = pytest.mark.parametrize(
 )
 
 
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+class Broken(Terminal):
+    def write(self, text):
+        raise OSError("No space left on device")
+
+
 @FITS
-def test_bar_without_ipywidgets_is_text_and_no_warning(model, monkeypatch, capsys):
-    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
-    monkeypatch.setattr(observers, "find_spec", lambda name: None)
+def test_bar_that_nobody_looks_at_is_one_line(model, capsys):
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
         model.fit(X, y)
     bars = capsys.readouterr().out.splitlines()  # of a search, and of its last fit
     assert bars
-    assert all("100%" in bar for bar in bars)
+    assert all("100%" in bar and "kernel values" in bar for bar in bars)
 
 
 @FITS
-def test_bar_with_ipywidgets_is_drawn_once_more_when_it_is_full(model, monkeypatch):
-    drawn = []
-    monkeypatch.setattr(observers, "find_spec", lambda name: "there")
-    monkeypatch.setattr(
-        Progress, "refresh", lambda bar: drawn.extend(task.percentage for task in bar.tasks)
-    )
+@pytest.mark.parametrize("stream", [Broken(), None], ids=["full disk", "none"])
+def test_bar_does_not_cost_the_model(model, stream, monkeypatch):
+    monkeypatch.setattr(sys, "stdout", stream)
     model.fit(X, y)
-    assert drawn[-1] == 100.0
+
+
+def test_line_on_a_terminal_changes_in_place(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    stream, text = Terminal(), ["x" * 60]
+    with progress.shown(lambda: text[0], stream):
+        end = time.monotonic() + 60.0
+        while not stream.getvalue() and time.monotonic() < end:
+            time.sleep(0.01)
+        text[0] = progress.bar(1.0)
+    first, *_, last = stream.getvalue().removeprefix("\r").split("\r")
+    assert first == "x" * 39
+    assert last.startswith(f"[{'#' * 20}] 100% 0:")
+    assert (len(last), last[-1]) == (40, "\n")
+
+
+def test_bar_is_drawn_by_its_share():
+    assert progress.bar(0.0) == f"[{'.' * 20}]   0%"
+    assert progress.bar(0.26) == f"[{'#' * 5}{'.' * 15}]  26%"

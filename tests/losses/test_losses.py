@@ -3,7 +3,6 @@
 import math
 import subprocess
 import sys
-import textwrap
 from typing import NamedTuple
 
 import naive_losses
@@ -14,7 +13,17 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from kpegasos import PegasosSVC, losses, make_problem
-from kpegasos.losses.base import best, bests, check_loss, gain, pull, pulls, value, values
+from kpegasos.losses.base import (
+    best,
+    bests,
+    check_loss,
+    for_loops,
+    gain,
+    pull,
+    pulls,
+    value,
+    values,
+)
 from kpegasos.losses.probe import probe
 
 ALL = [
@@ -158,6 +167,7 @@ def test_make_loss_refuses_the_other_kind():
 OWN = """
 from typing import NamedTuple
 import numpy as np
+from numba.core import event
 from kpegasos import losses, make_problem, linear_rows, pegasos
 
 class Own(NamedTuple):
@@ -176,25 +186,83 @@ class Own(NamedTuple):
 rng = np.random.default_rng(0)
 X = rng.normal(size=(40, 3)); y = np.sign(X[:, 0] + 0.5 * rng.normal(size=40))
 problem = make_problem(y, 0.1, loss=Own())
-print(repr(pegasos(problem, linear_rows(X), epochs=5, random_state=0).objective))
+with event.install_recorder("numba:compile") as compiled:
+    found = pegasos(problem, linear_rows(X), epochs=5, random_state=0)
+print(repr(found.objective), len(compiled.buffer))
 """
 
 
 @pytest.mark.slow
-def test_an_edited_loss_never_meets_an_old_loop(tmp_path):
+@pytest.mark.parametrize("before", ["", "FACTOR = {factor}", "def FACTOR(): return {factor}"])
+def test_an_edited_loss_never_meets_an_old_loop(tmp_path, monkeypatch, before):
     """The same class name, edited between two processes that share a cache."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
     script = tmp_path / "own.py"
+    name = "FACTOR()" if "def" in before else "FACTOR" if before else "{factor}"
 
     def objective(factor):
-        script.write_text(textwrap.dedent(OWN.format(factor=factor)))
+        text = before.format(factor=factor) + OWN.format(factor=name.format(factor=factor))
+        script.write_text(text.replace("def FACTOR", "@__import__('numba').njit\ndef FACTOR"))
         done = subprocess.run(
             [sys.executable, str(script)], capture_output=True, text=True, check=True
         )
-        return float(done.stdout)
+        found, events = done.stdout.split()
+        return float(found), int(events) > 0
 
     first, edited, back = objective(1.0), objective(2.0), objective(1.0)
-    assert first == back
-    assert edited > 1.2 * first
+    assert first[0] == back[0]
+    assert edited[0] > 1.2 * first[0]
+    assert (first[1], edited[1]) == (True, True)
+    assert back[1] == ("def" in before), "code that reaches a function is not kept"
+
+
+SCALE = 1.0
+
+
+def _value(self, decision, target):
+    return max(0.0, SCALE - target * decision)
+
+
+def _value_with_a_function(self, decision, target):
+    return max(0.0, _value(self, decision, target))
+
+
+def _value_with_a_default(self, decision, target, more=SCALE):
+    return max(0.0, more - target * decision)
+
+
+def _value_of_the_class(self, decision, target):
+    return max(0.0, self.own - target * decision)
+
+
+def name_in_loops(**members):
+    """The name of a class of losses in compiled code, of such as are defined anew."""
+    return type(for_loops(type("Own", (Alike,), {"own": 1.0} | members)())).__name__
+
+
+def test_names_of_losses_are_digests_of_all_that_their_code_reaches(monkeypatch):
+    name = name_in_loops(value=_value)
+    assert name_in_loops(value=_value) == name
+    others = [name_in_loops(), name_in_loops(value=_value, upper=2.0)]
+    monkeypatch.setitem(globals(), "SCALE", 2.0)
+    others.append(name_in_loops(value=_value))
+    monkeypatch.setitem(globals(), "SCALE", True)
+    others.append(name_in_loops(value=_value))
+    assert len({name, *others}) == 5
+
+
+@pytest.mark.parametrize(
+    "method", [_value_with_a_function, _value_with_a_default, _value_of_the_class]
+)
+def test_losses_that_reach_more_than_numbers_have_names_of_their_own(method):
+    assert name_in_loops(value=method) != name_in_loops(value=method)
+
+
+def test_a_number_that_changes_meets_no_old_loop(monkeypatch):
+    loss = type("Own", (Alike,), {"value": _value})()
+    for scale in (1.0, 3.0):
+        monkeypatch.setitem(globals(), "SCALE", scale)
+        assert values(loss, np.zeros(1), np.ones(1)) == scale
 
 
 def test_a_loss_defined_anew_in_a_session_is_compiled_anew():
