@@ -400,6 +400,20 @@ def test_numbers_of_covtype_are_kept_until_the_file_is_another(covtype, places, 
     assert_array_equal(again, expected)
 
 
+@pytest.mark.parametrize("damage", [lambda b: b"", lambda b: b[:-5], lambda b: b"nothing"])
+def test_damaged_numbers_of_covtype_are_read_anew(covtype, places, damage):
+    expected = covtype().X_train
+    (path,) = places.cache.rglob("*.npy")
+    path.write_bytes(damage(path.read_bytes()))
+    assert_array_equal(load_covtype(scale=False).X_train, expected)
+    assert np.load(path).shape == (70, 3)
+
+
+def test_covtype_is_read_where_nothing_can_be_kept(covtype, places):
+    places.cache.write_bytes(b"no folder")
+    assert covtype().X_train.shape == (63, 2)
+
+
 # --- the real files -------------------------------------------------------------------------------
 
 real_data = pytest.mark.skipif(not os.environ.get("KPEGASOS_DATA"), reason="no KPEGASOS_DATA")

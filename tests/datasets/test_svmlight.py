@@ -180,6 +180,19 @@ def test_svmlight_without_rows_is_read_as_such(tmp_path, content):
     assert sum(y.size for _, y in SvmlightChunks(path, n_features=3)) == 0
 
 
+def test_svmlight_line_without_end_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(_svmlight_reader, "LONGEST_LINE", 2**16)
+    path = tmp_path / "file"
+    with open(path, "wb") as file:
+        file.write(b"1 1:2\n1 ")
+        file.truncate(2**16 + 10)
+    for read in (whole, in_chunks):
+        with pytest.raises(ValueError, match="line 2: a line must have less than 65536 bytes"):
+            read(path)
+    with pytest.raises(ValueError, match="a line must have less than 65536 bytes"):
+        SvmlightChunks(path, n_features=9, chunk_mb=0.01)[0]
+
+
 @READERS
 def test_svmlight_that_cannot_be_opened_is_named(tmp_path, read):
     with pytest.raises(FileNotFoundError, match="nowhere"):

@@ -210,3 +210,13 @@ def test_array_chunks_are_sliced_like_a_sequence():
     np.testing.assert_array_equal(chunks[-1][1], [9])
     with pytest.raises(IndexError):
         chunks[4]
+
+
+def test_failing_first_chunk_leaves_the_earlier_model(text):
+    X, y = text
+    model = LinearPegasosSVC(lam=0.1, epochs=1, random_state=0).partial_fit(X, y, classes=[-1, 1])
+    coef = model.coef_.copy()
+    with pytest.raises(ValueError, match="NaN"):
+        fit_chunks(model, [(X * np.nan, y)], classes=[-1, 1])
+    np.testing.assert_array_equal(model.coef_, coef)
+    assert model.partial_fit(X, y).n_steps_ == 2000

@@ -10,13 +10,15 @@ import naive
 import numpy as np
 import pytest
 from chunk_cases import in_chunks
+from joblib import parallel_config
 from scipy import sparse
+from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from kpegasos import LinearPegasosSVC, PegasosSVC, linear_rows
 from kpegasos.core.draws import IndexStream
 from kpegasos.core.problem import Problem
 from kpegasos.core.state import PegasosOptions
-from kpegasos.datasets import make_text_like
+from kpegasos.datasets import make_text_like, make_toy
 from kpegasos.large.dask import fit_dask
 from kpegasos.solvers.online import advance_stream, merge_states, new_stream
 
@@ -265,3 +267,23 @@ def test_a_worker_that_dies_costs_its_round_and_nothing_else(two_processes, clie
     # As if nothing had happened, with two processes or with one worker.
     np.testing.assert_array_equal(model.coef_, fitted(client).coef_)
     two_processes.wait_for_workers(2, timeout=30)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make", [LinearPegasosSVC, PegasosSVC])
+def test_joblib_spreads_folds_and_seeds_over_the_workers(two_processes, make):
+    X, y = make_toy("moons", 200, random_state=0)
+
+    def where(model, X, y):  # a local function travels by value
+        return os.getpid()
+
+    alone = cross_val_score(make(random_state=0), X, y, cv=6)
+    with parallel_config(backend="dask", client=two_processes):
+        places = cross_val_score(make(random_state=0), X, y, cv=6, scoring=where, n_jobs=-1)
+        spread = cross_val_score(make(random_state=0), X, y, cv=6, n_jobs=-1)
+        search = GridSearchCV(make(), {"random_state": [0, 1], "C": [0.1, 1.0]}, cv=2, n_jobs=-1)
+        search.fit(X, y)
+    assert os.getpid() not in places
+    np.testing.assert_array_equal(alone, spread)
+    assert set(search.best_params_) == {"random_state", "C"}
+    assert len(search.cv_results_["mean_test_score"]) == 4

@@ -80,6 +80,26 @@ def test_totals_of_parts_add():
     assert whole.counts == [90]
 
 
+@pytest.mark.parametrize("lam", [None, 0.1])
+@pytest.mark.parametrize(
+    ("spoil", "match"),
+    [
+        (lambda X, y: (X, np.where(y > 0, np.nan, y)), "^Input y contains NaN"),
+        (lambda X, y: (X, 1e101 * np.ones(100)), r"^y must be of size 1e\+100 at the most"),
+        (lambda X, y: (X, np.full(100, "a")), "^y must hold real numbers"),
+    ],
+)
+def test_chunks_are_refused_in_one_sentence(lam, spoil, match):
+    X, y, _ = data(100)
+    model = LinearPegasosSVR(lam=lam, epochs=1, random_state=0)
+    with pytest.raises(ValueError, match=match) as caught:
+        fit_chunks(model, [spoil(X, y)])
+    assert "\n" not in str(caught.value)
+    assert not hasattr(model, "coef_")
+    with pytest.raises(ValueError, match=r"^classes must be None for a regressor, got \[0, 1\]"):
+        fit_chunks(model, [(X, y)], classes=[0, 1])
+
+
 # --- partitions ---
 
 

@@ -98,3 +98,16 @@ def test_path_of_solutions_shows_objective_and_dual_bound_side_by_side():
     assert heights(display, "support_size").tolist() == path.n_support.tolist()
     assert display.chosen is None
     assert texts(display.legend_) == ["objective", "dual bound"]
+
+
+def test_path_of_solutions_may_come_in_any_order_and_have_scores():
+    path = solutions([10.0, 0.1, 1.0])
+    folds = [[0.9, 0.7, 0.8], [0.8, 0.6, 0.8]]
+    display = RegularizationPathDisplay.from_path(path, scores=folds)
+    assert display.Cs.tolist() == CS
+    np.testing.assert_allclose(heights(display), [0.65, 0.8, 0.85])
+    np.testing.assert_allclose(display.standard_errors, [0.05, 0.0, 0.05])
+    assert heights(display, "objective").tolist() == sorted(path.objectives)[::-1]
+    assert (display.chosen, display.one_standard_error_C_) == (10.0, 1.0)
+    one = RegularizationPathDisplay.from_path(path, scores=folds[0])
+    assert one.bands_["score"] is None

@@ -33,6 +33,7 @@ REGIONS |= {"y": np.zeros(4), "support": [0, 1], "classes": [0, 1]}
 CURVES = {"iteration": [1, 10, 100], "gap": [1, 1, 1], "cache_hits": [1, 2, 3]}
 CURVES |= {"epoch": [0.1, 1, 10], "objective_last": [9, 9, 9], "dual_bound": [-1, 0, 1]}
 CURVES |= {"objective_average": [3.0, 2.0, 1.5]}
+SHORT = {**table(SCORES), "mean_fit_time": np.ones(5)}
 MASKED = np.ma.masked_greater([0, 9], 5)
 RUNS = [{"iteration": [1], "gap": [1.0]}, {"iteration": [1, 2], "gap": [1.0, 0.5]}]
 
@@ -60,6 +61,10 @@ def search(name):
 
 def regions(**change):
     DecisionRegionDisplay.from_predictions(**{**REGIONS, **change})
+
+
+def regions_of(X):
+    DecisionRegionDisplay.from_estimator(iris(), X, np.zeros(len(X)))
 
 
 def plain_margins(margins, y):
@@ -121,16 +126,20 @@ def history_of(model, **options):
 @pytest.mark.parametrize(
     ("call", "parts"),
     [
+        (lambda: regions(values=np.zeros((3, 2))), (r"values .*\(2, 3\), got \(3, 2\)",)),
         (lambda: regions(X=np.zeros((4, 3))), (r"X .*\(n, 2\), got \(4, 3\)",)),
         (lambda: regions(y=np.zeros(3)), (r"y .*4 rows of X, got shape \(3,\)",)),
         (lambda: regions(counts=[1.0]), (r"counts .*2 support vectors, got shape \(1,\)",)),
         (lambda: regions(counts=[1.0, -1.0]), ("counts must not be negative, got -1",)),
+        (lambda: regions_of(np.zeros((9, 4))), (r"X must have shape \(n, 2\), got \(9, 4\)",)),
         (lambda: margins([0, 0], [1.0, 1.0]), ("y must hold labels of two classes", r"got \[0\]")),
         (lambda: margins([0, 1], [1.0]), (r"decisions must have shape \(2,\)", r"got \(1,\)")),
         (lambda: margins([0, 1], [1.0, np.nan]), ("margins must be finite", "got 1 that are not")),
+        (lambda: plain_margins([], []), ("margins must be finite numbers", "got none")),
         (lambda: plain_margins(MASKED, [0, 1]), ("margins must have no masked entries, got 1",)),
         (lambda: pairs(metrics=["speed"]), ("metrics must be columns of a history", "'speed'")),
         (lambda: pairs(labels=["a"]), ("labels must name each of the 3 classes", "got 1 names")),
+        (lambda: pairs(metrics=[]), ("values must hold at least one quantity", "got none")),
         (lambda: pairs({"gap": [1, 2]}), (r"\(3,\)", "3 classes", r"got \(2,\)")),
         (lambda: pairs(ax=Figure().subplots()), ("ax must hold 3 axes", "got 1")),
         (lambda: pairs(cmap=3), ("cmap must be a colour map of matplotlib's, got 3",)),
@@ -140,27 +149,38 @@ def history_of(model, **options):
         (lambda: surface_of("scattered"), ("a grid of C and gamma", "got 6 cells")),
         (lambda: kernels(kernel="linear"), ("positive number for gamma", "got none in some")),
         (lambda: kernels(kernel="poly"), ("where must be the values of some cell", "poly")),
+        (lambda: kernels(degree=3), ("where must name parameters", "got 'degree'")),
         (lambda: surface_of("iris"), ("search must be", "cv_results_", "got PegasosSVC")),
         (lambda: surface(3), ("cv_results must be a mapping", "got 3")),
+        (lambda: surface(SHORT, panels="seconds"), ("an entry for each cell", "got 5 of 6")),
         (lambda: surface(panels="speed"), ("panels must name columns of cv_results", "'speed'")),
         (lambda: surface(panels="seconds"), ("'seconds' without its column 'mean_fit_time'",)),
+        (lambda: surface(panels=[]), ("panels must name some of", r"got \[\]")),
         (lambda: surface(best_index=6), ("best_index must be at most 5", "got 6")),
+        (lambda: surface(metric=3), ("metric must be a string", "got 3")),
         (lambda: surface(metric="f1"), ("metric must be one of the scores", "score", "got 'f1'")),
+        (lambda: surface(cmap=3), ("cmap must be a colour map", "got 3")),
         (lambda: surface(values_format=3), ("values_format must be a format of numbers", "got 3")),
         (lambda: surface(where=3), ("where must be a mapping", "got 3")),
         (lambda: plain_surface(scores=np.ones((3, 2))), (r"scores .*\(2, 3\)", r"got \(3, 2\)")),
         (lambda: plain_surface(Cs=CS[::-1]), ("Cs must be increasing positive numbers", "got")),
         (lambda: plain_surface(chosen=(3, 4)), ("chosen must be a C and a γ", r"got \(3, 4\)")),
         (lambda: path_of({"relative_gaps": [0.1]}), (r"path\.relative_gaps", r"got shape \(1,\)")),
+        (lambda: path_of({"Cs": "abc"}), (r"path\.Cs must be", "got 'abc'")),
         (lambda: RegularizationPathDisplay.from_path(3), ("path must have Cs", "got 3")),
         (lambda: path_of(scores=[0.1, 0.2]), ("scores must have an entry", r"got shape \(1, 2\)")),
+        (lambda: path_of(panels="speed"), ("panels must name some of", r"got \['speed'\]")),
+        (lambda: path_of(ax=Figure().subplots()), ("ax must hold 3 axes", "got 1")),
         (lambda: path(panels="speed"), ("panels must name columns", "got 'speed'")),
         (lambda: plain_path(SCORES[0], chosen=0), ("chosen must be a positive", "got 0")),
         (lambda: plain_path([1.0]), (r"curves\['score'\]", "each of the 3", "got shape")),
         (lambda: convergence(y="suboptimality"), ("optimum must be given", "got None")),
         (lambda: convergence(y=["gap", "dual_bound"]), ("y must name columns of one kind", "got")),
+        (lambda: convergence(y=[]), ("y must name columns of one kind", r"got \[\]")),
+        (lambda: convergence(x="cache_hits"), ("x must be one of", "got 'cache_hits'")),
         (lambda: convergence(x="seconds"), ("must have the column 'seconds' for x or y",)),
         (lambda: convergence(label="one"), ("label must name each of the 3 curves", "got 1")),
+        (lambda: convergence(bounds={"b": abs}), ("optimum must be given", "got None")),
         (lambda: convergence(y="epoch", bounds={"b": abs}), ("bounds must stand beside", "got")),
         (lambda: convergence(optimum=0, bounds={"b": np.mean}), (r"bounds\['b'\]", r"shape \(\)")),
         (lambda: convergence(RUNS, y="gap"), (r"same checkpoints, got \[1, 2\]",)),
@@ -168,6 +188,8 @@ def history_of(model, **options):
         (lambda: history_of(stream()), ("history_", "got LinearPegasosSVC")),
         (lambda: history_of(iris()), ("pair must name two of the 3 classes", "got None")),
         (lambda: history_of(iris(), pair=(0, 0)), ("pair must name two of the", "got")),
+        (lambda: history_of(iris(), pair=(0, 7)), ("pair must name two of the", "got")),
+        (lambda: history_of(iris(), pair=(0, 1, 2)), ("pair must name two of the", "got")),
     ],
 )
 def test_what_does_not_fit_is_refused(call, parts):

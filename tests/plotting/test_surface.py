@@ -8,7 +8,7 @@ from matplotlib import colors
 from pictures import texts
 from search_cases import CS, GAMMAS, table
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, HalvingGridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -133,6 +133,18 @@ def test_surface_of_a_step_and_of_several_metrics_is_that_of_one(moons):
         cells(display), search.cv_results_["mean_test_f1"].reshape(3, 2).T
     )
     assert display.colorbars_["score"].ax.get_ylabel() == "mean f1"
+
+
+def test_surface_of_successive_halving_shows_the_last_score_of_a_cell(moons):
+    search = HalvingGridSearchCV(SVC(), GRID, cv=3, random_state=0).fit(*moons[:2])
+    display = ValidationSurfaceDisplay.from_estimator(search)
+    results = search.cv_results_
+    last = {}
+    for params, score in zip(results["params"], results["mean_test_score"], strict=True):
+        last[params["gamma"], params["C"]] = score
+    assert len(results["params"]) > len(last) == 6
+    for (gamma, C), score in last.items():
+        assert cells(display)[GAMMAS.index(gamma), CS.index(C)] == score
 
 
 def test_surface_other_parameters_are_those_of_the_chosen_cell_or_as_said(moons):
