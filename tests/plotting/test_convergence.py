@@ -52,7 +52,8 @@ def test_convergence_objectives_and_dual_bound_beside_the_optimum(ax):
 
 def test_convergence_gap_lies_between_dual_bound_and_averaged_iterate(ax):
     corners = show(ax).gap_.get_paths()[0].vertices  # where the bound is positive: at the end
-    assert set(corners[:, 0]) == {100} and set(corners[:, 1]) == {0.5, 1.25}
+    assert set(corners[:, 0]) == {100}
+    assert set(corners[:, 1]) == {0.5, 1.25}
     assert show(ax, y=["objective_average", "objective_last"]).gap_ is None
 
 
