@@ -142,7 +142,7 @@ class ExperimentContext:
         """
         items = range(work) if isinstance(work, int) else work
         items = items if isinstance(items, Sized) else list(items)
-        bar = [description, 0, len(items)]
+        bar: list[Any] = [description, 0, len(items)]
         self.bars.append(bar)
         try:
             for item in items:

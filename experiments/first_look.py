@@ -48,7 +48,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     for column, row in zip(axes.T, results["table"], strict=True):
         fit, last = results["fits"][row["kernel"]], row["kernel"] == KERNELS[-1]
         DecisionRegionDisplay.from_predictions(**fit["panel"], ax=column[0], legend=last)
-        names = {} if last else {"label": ["_"] * 3}  # once for both
+        names: dict[str, Any] = {} if last else {"label": ["_"] * 3}  # once for both
         ConvergenceDisplay.from_history(fit["history"], ax=column[1], legend=last, **names)
         name = {"rbf": "RBF"}.get(row["kernel"], row["kernel"])
         column[0].set_title(f"{name}: {row['accuracy']:.1%} right")
