@@ -1,7 +1,8 @@
 """Setuptools' build backend, whose wheels carry what ``kpegasos warm`` compiles.
 
 That takes a minute for each level of the processor, and what the package itself needs. With
-``KPEGASOS_WHEEL=pure`` a wheel carries the sources alone, as sdists and editable installs do.
+``KPEGASOS_WHEEL=pure`` a wheel carries the sources alone, as sdists and editable installs do; with
+``KPEGASOS_WHEEL=host`` what the building processor takes.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from setuptools import build_meta
 from setuptools.build_meta import *  # noqa: F403
 from setuptools.command.bdist_wheel import bdist_wheel
 
-IS_PURE = os.environ.get("KPEGASOS_WHEEL") == "pure"
+CHOICE = os.environ.get("KPEGASOS_WHEEL")
+IS_PURE = CHOICE == "pure"
 
 
 def get_requires_for_build_wheel(config_settings: Any = None) -> list[str]:
@@ -47,13 +49,15 @@ class CompiledWheel(bdist_wheel):
 
 
 def _compile_into(folder: Path) -> None:
-    """Compile for each level that this processor has."""
+    """Compile for each level that this processor has, or for its own."""
     from numba.core.codegen import get_host_cpu_features
 
-    from kpegasos.utils.compiled import LEVELS
+    from kpegasos.utils.compiled import LEVELS, level_of
 
+    host = get_host_cpu_features()
     for level, features in LEVELS.items():
-        if not set(features.split(",")).issubset(get_host_cpu_features().split(",")):
+        is_level = set(features.split(",")).issubset(host.split(","))
+        if not is_level or (CHOICE == "host" and level != level_of(host)):
             continue
         with tempfile.TemporaryDirectory() as cache:
             environment = os.environ | {

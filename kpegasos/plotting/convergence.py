@@ -373,12 +373,11 @@ class ConvergenceDisplay(AxesDisplay):
                     self.positions, low, high, where=low > 0, **area
                 )
         self.gap_ = None
-        low, high = (self.curves.get(name) for name in ("dual_bound", "objective_average"))
-        if low is not None and high is not None:
-            bounds = np.median(low, axis=0), np.median(high, axis=0)
-            self.gap_ = self.ax_.fill_between(
-                self.positions, *bounds, where=bounds[0] > 0, color=GREEN, alpha=0.12, linewidth=0
-            )
+        if {"dual_bound", "objective_average"} <= set(self.curves):
+            both = (self.curves[name] for name in ("dual_bound", "objective_average"))
+            low, high = (np.median(values, axis=0) for values in both)
+            ground: dict[str, Any] = {"color": GREEN, "alpha": 0.12, "linewidth": 0}
+            self.gap_ = self.ax_.fill_between(self.positions, low, high, where=low > 0, **ground)
         if self.kind == "value" and self.optimum is not None:
             dots: dict[str, Any] = {"color": "black", "linewidth": 1, "linestyle": "dotted"}
             self.optimum_ = self.ax_.axhline(self.optimum, label="f*", **dots)
