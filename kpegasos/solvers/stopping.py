@@ -77,7 +77,7 @@ class Stopper:
     def limit(self, max_time: float | None) -> None:
         """Stop so many seconds after the stopper was made; None for no limit."""
         self.deadline = None if max_time is None else self._begin + max_time
-        self.latest = math.inf if self.deadline is None else self.deadline + 0.5
+        self.latest = math.inf if self.deadline is None else self.deadline + 0.2
 
     def interrupt(self) -> None:
         """Ask all runs to stop."""
