@@ -17,7 +17,9 @@ from kpegasos.datasets import make_toy
 FULL_TIME = "5 s"
 QUICK_TIME = "5 s"
 
-N_SAMPLES, C, KERNELS = 200, 10.0, ("linear", "rbf")
+N_SAMPLES, C = 200, 10.0
+#: Kernels, and what they are called.
+KERNELS = {"linear": "linear", "rbf": "RBF"}
 COLUMNS = ("iteration", "objective_last", "objective_average", "dual_bound")
 
 
@@ -36,8 +38,14 @@ def _fit(kernel: str, epochs: int) -> dict[str, Any]:
 def compute(context: ExperimentContext) -> dict[str, Any]:
     """Fit each kernel once."""
     epochs = 10 if context.quick else 200
-    fits = {kernel: context.part(kernel, _fit, kernel, epochs) for kernel in KERNELS}
-    return {"seeds": [0], "C": C, "table": [fit.pop("row") for fit in fits.values()], "fits": fits}
+    fits = [context.part(kernel, _fit, kernel, epochs) for kernel in KERNELS]
+    return {
+        "seeds": [0],
+        "C": C,
+        "table": [fit["row"] for fit in fits],
+        "panels": [fit["panel"] for fit in fits],
+        "histories": [fit["history"] for fit in fits],
+    }
 
 
 def plot(results: dict[str, Any]) -> plots.Figure:
@@ -45,14 +53,14 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     from kpegasos.plotting import ConvergenceDisplay, DecisionRegionDisplay
 
     figure, axes = plots.panels(2, 2, 6.2, height_ratios=[3, 2], sharex="row", sharey="row")
-    for column, row in zip(axes.T, results["table"], strict=True):
-        fit, last = results["fits"][row["kernel"]], row["kernel"] == KERNELS[-1]
-        DecisionRegionDisplay.from_predictions(**fit["panel"], ax=column[0], legend=last)
+    parts = (results[key] for key in ("table", "panels", "histories"))
+    for (above, below), row, panel, history in zip(axes.T, *parts, strict=True):
+        last = above is axes[0, -1]
         names: dict[str, Any] = {} if last else {"label": ["_"] * 3}  # once for both
-        ConvergenceDisplay.from_history(fit["history"], ax=column[1], legend=last, **names)
-        name = {"rbf": "RBF"}.get(row["kernel"], row["kernel"])
-        column[0].set_title(f"{name}: {row['accuracy']:.1%} right")
-        column[1].set_title(f"within {row['relative_gap']:.1%} of the optimum")
+        DecisionRegionDisplay.from_predictions(**panel, ax=above, legend=last)
+        ConvergenceDisplay.from_history(history, ax=below, legend=last, **names)
+        above.set_title(f"{KERNELS[row['kernel']]}: {row['accuracy']:.1%} right")
+        below.set_title(f"within {row['relative_gap']:.1%} of the optimum")
     axes[1, 1].set_ylabel("")
     return plots.state(
         figure,
