@@ -22,9 +22,10 @@ from sklearn.utils.multiclass import _ovr_decision_function
 
 from kpegasos.core.problem import Problem, check_weights, lam_of_c
 from kpegasos.fitting.inputs import Settings
-from kpegasos.kernels.base import Kernel, bounds_rounding
+from kpegasos.kernels.base import Kernel, bounds_rounding, is_foreign
 from kpegasos.kernels.exact import ExactProducts
 from kpegasos.kernels.matrix import ClassSortedMatrix, KernelMatrix
+from kpegasos.kernels.pairwise import is_dear, placed
 from kpegasos.losses import HINGE
 from kpegasos.rows.base import RowSource
 from kpegasos.rows.budget import budget_mb, gram_mb_needed
@@ -589,6 +590,12 @@ class KernelRows:
 
     def __init__(self, kernel: Kernel, X: Any, pairs: Pairs, settings: Settings) -> None:
         X, pairs = _without_unused(X, pairs)
+        share = 1.0
+        if is_foreign(kernel):  # which keeps its values, if it is slow
+            share, both_mb = 0.5, 16.0 * X.shape[0] ** 2 / tuning.MEBIBYTE
+            own_mb = share * budget_mb(settings.own["cache_mb"], both_mb)
+            kernel, X = placed(kernel, X, own_mb)
+        self.is_dear = is_dear(kernel)
         self._kernel, self._X, self._pairs, self._settings = kernel, X, pairs, settings
         self._cache: str = settings.own["cache"]
         self.is_quick, sizes = bounds_rounding(kernel), pairs.sizes
@@ -608,13 +615,13 @@ class KernelRows:
         # Of all examples, and of all pairs beside them; asked once, as rows of the first pair are
         # not free for the second.
         needed_mb = int(X.shape[0] ** 2 + (sizes**2).sum()) * X.dtype.itemsize / tuning.MEBIBYTE
-        self._budget = budget_mb(settings.own["cache_mb"], needed_mb)
+        self._budget = share * budget_mb(settings.own["cache_mb"], needed_mb / share)
         if len(pairs) == 1:  # which is trained in compiled code where it is small
             most = tuning.SMALL_PAIR if settings.counts and self.is_quick else 0
         else:
             most = tuning.SMALL_PAIRS_GRAM if small else tuning.GRAM_SAMPLES
         wanted = self._cache in ("auto", "precomputed")
-        self.at_once = wanted and X.shape[0] <= most and needed_mb <= self._budget
+        self.at_once = wanted and not self.is_dear and X.shape[0] <= most and needed_mb <= self._budget
         self._pool, self._lock = BufferPool() if len(pairs) > 1 else None, Lock()
         self._shared: KernelMatrix | None = None
 
@@ -661,6 +668,7 @@ class KernelRows:
         values = self._shared
         if isinstance(values, ClassSortedMatrix):
             values = values.pair(*pair.classes)
+        brief &= not self.is_dear
         cache = "streamed" if brief and self._cache in ("auto", "precomputed") else self._cache
         if settings.polish and cache == "auto" and _keeps_fewer(values, self._budget / n_at_once):
             cache = "cached"

@@ -25,11 +25,12 @@ from kpegasos.fitting.inputs import Settings
 from kpegasos.fitting.observers import CheckpointObserver
 from kpegasos.fitting.pairs import GramParts, KernelRows, Pair, Pairs
 from kpegasos.rows.base import RowSource, most_scaling
+from kpegasos.solvers.dual_ascent import INDEFINITE
 from kpegasos.solvers.pegasos import Checkpoints, PegasosRun, make_run, total_steps
 from kpegasos.solvers.polish import polish
 from kpegasos.solvers.result import Result, Results
 from kpegasos.solvers.small import SmallResults, train_small
-from kpegasos.solvers.stopping import Stopper
+from kpegasos.solvers.stopping import CUT_SHORT, Stopper
 from kpegasos.utils import tuning
 from kpegasos.utils.patience import CutShort, heed, heeding
 from kpegasos.utils.threads import even_ranges, n_threads, parallel_for
@@ -39,7 +40,11 @@ from kpegasos.utils.threads import even_ranges, n_threads, parallel_for
 Update = Callable[[int, Any, float, float], None]
 
 
-_STOPPED = {"max_time": "stopped by max_time", "completed": "did not reach tol"}
+_STOPPED = {
+    "max_time": "stopped by max_time",
+    "max_kernel_evaluations": "stopped by max_kernel_evaluations",
+    "completed": "did not reach tol",
+}
 
 
 @dataclass
@@ -124,7 +129,7 @@ class FitPlan:
 
     def _rows(self, pair: Pair, n_at_once: int, stopper: Stopper) -> RowSource:
         """Give rows of a pair; for a brief run if there is reason to stop before they are made."""
-        if stopper.reason() not in ("interrupted", "max_time"):
+        if stopper.reason() not in CUT_SHORT:
             try:
                 with heeding(stopper.lasts):
                     return self.make_rows(pair, n_at_once, False)
@@ -144,12 +149,19 @@ class FitPlan:
         if not self.settings.polish or run.status == "stopped":
             return run.result()
         assert self.settings.tol is not None
-        result = polish(
-            run,
-            tol=self.settings.tol,
-            stopper=stopper,
-            on_round=lambda ascent: update(number, ascent, 0.5, 0.5),
-        )
+        try:
+            result = polish(
+                run,
+                tol=self.settings.tol,
+                stopper=stopper,
+                on_round=lambda ascent: update(number, ascent, 0.5, 0.5),
+            )
+        except ValueError as error:
+            # Values that were dear make a model all the same.
+            if not run.rows.is_dear or INDEFINITE not in str(error):
+                raise
+            run.state.certified = False
+            result = run.result()
         update(number, run, 1.0, 0.0)
         return result
 
@@ -169,7 +181,8 @@ def train_each(plan: FitPlan, stopper: Stopper, update: Update) -> Results:
     """
     plan.prepare(stopper)
     n_pairs, found = len(plan.pairs), None
-    threads = min(n_pairs, n_threads())
+    # Of a dear kernel the values of a row are shared out.
+    threads = 1 if getattr(plan.make_rows, "is_dear", False) else min(n_pairs, n_threads())
     if not (plan.in_step or plan.settings.verbose or plan.settings.warm_start):
         found = _train_small(plan, stopper, threads)
     left = range(n_pairs) if found is None else found.left
@@ -370,6 +383,15 @@ def report_end(
             f"the estimator holds the model reached so far."
         )
     settings, tol = plan.settings, plan.settings.tol
+    rows = plan.make_rows
+    if getattr(rows, "is_dear", False) and any(map(math.isnan, results.column("gap"))):
+        warnings.warn(
+            f"{name} has no certificate, as the kernel says that it is not positive semi-definite "
+            f"or its values show it.",
+            ConvergenceWarning,
+            stacklevel=stacklevel,
+        )
+        return
     for status, reason in _STOPPED.items():
         cut = _with_status(results, status) if status != "completed" or tol is not None else []
         if status == "completed":

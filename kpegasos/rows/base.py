@@ -442,6 +442,8 @@ class RowSource(ABC):
     computes_as_asked : bool
         Whether a loop waits for kernel values. Before those of a step `advance` may raise
         `kpegasos.utils.patience.CutShort`.
+    is_dear : bool
+        Whether kernel values cost more than whatever else a solver does, and are kept for all.
     cheap_evaluation : bool
         Whether `evaluate` costs no pass over the data.
     evaluations : int
@@ -455,6 +457,7 @@ class RowSource(ABC):
     image_size: int = 0
     row_capacity: int = 0
     computes_as_asked: bool = False
+    is_dear: bool = False
     cheap_evaluation: bool = True
     tolerated_error: float = 0.0
     evaluations: int = 0
@@ -622,6 +625,7 @@ class KernelSource(RowSource):
         """Know the points of a kernel matrix, and how far off its values are."""
         self.points = TrainingPoints(values.kernel, values.X, values.members)
         self.rounding, self.exact = values.rounding, values.exact
+        self.is_dear = values.is_dear
         self.tolerated_error = float(np.finfo(values.dtype).eps) * self.largest
 
     @cached_property
