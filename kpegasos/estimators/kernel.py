@@ -172,7 +172,7 @@ class KernelEstimator(PrecomputedMixin, BasePegasos):
         """
         check_is_fitted(self)
         histories = self.history_ if isinstance(self.history_, list) else [self.history_]
-        return sum(int(history.kernel_evaluations[-1]) for history in histories)
+        return sum(int(history["kernel_evaluations"][-1]) for history in histories)
 
     def _check_loaded(self) -> None:
         if not takes_objects(getattr(self, "_kernel", None)):

@@ -59,6 +59,8 @@ AUTO_EPOCHS = 20.0
 #: Epochs, and the most draws, of the run that `polish` goes on from: it finds sooner what a longer
 #: run would find.
 POLISH_EPOCHS, POLISH_DRAWS = 0.5, 512
+#: The most draws where kernel values are costly: rows of random examples are asked for in vain.
+COSTLY_DRAWS = 16
 #: Of polynomials: LIBSVM's, far beyond any use.
 LARGEST_DEGREE = 2**31 - 1
 
@@ -109,10 +111,10 @@ class Settings:
     counts: bool
     own: dict[str, Any]
 
-    def epochs_of(self, n_samples: int) -> float:
-        """Epochs of a Pegasos run over so many examples."""
+    def epochs_of(self, n_samples: int, *, is_costly: bool = False) -> float:
+        """Epochs of a Pegasos run over so many examples, whose kernel values may be costly."""
         if self.shortened:
-            return min(POLISH_EPOCHS, POLISH_DRAWS / n_samples)
+            return min(POLISH_EPOCHS, (COSTLY_DRAWS if is_costly else POLISH_DRAWS) / n_samples)
         return self.epochs
 
 

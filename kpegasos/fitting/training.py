@@ -95,6 +95,11 @@ class FitPlan:
         watched = self.in_step or settings.verbose or waits
         return "epoch" if watched and isinstance(chosen, str) and chosen == "auto" else chosen
 
+    @property
+    def is_costly(self) -> bool:
+        """Whether kernel values cost more than whatever else there is to do."""
+        return isinstance(self.make_rows, KernelRows) and self.make_rows.is_costly
+
     def make_run(self, pair: Pair, n_at_once: int, stopper: Stopper) -> PegasosRun:
         """Set up the run of a pair; a brief one if there is reason to stop."""
         settings = self.settings
@@ -103,7 +108,7 @@ class FitPlan:
             self._rows(pair, n_at_once, stopper),
             settings.options,
             n_steps=settings.n_steps,
-            epochs=settings.epochs_of(pair.problem.y.size),
+            epochs=settings.epochs_of(pair.problem.y.size, is_costly=self.is_costly),
             checkpoints=self.checkpoints,
             tol=settings.tol,
             seed=self.seed,
@@ -157,8 +162,8 @@ class FitPlan:
                 on_round=lambda ascent: update(number, ascent, 0.5, 0.5),
             )
         except ValueError as error:
-            # Values that were dear make a model all the same.
-            if not run.rows.is_dear or INDEFINITE not in str(error):
+            # Values that were costly make a model all the same.
+            if not run.rows.is_costly or INDEFINITE not in str(error):
                 raise
             run.state.certified = False
             result = run.result()
@@ -181,8 +186,8 @@ def train_each(plan: FitPlan, stopper: Stopper, update: Update) -> Results:
     """
     plan.prepare(stopper)
     n_pairs, found = len(plan.pairs), None
-    # Of a dear kernel the values of a row are shared out.
-    threads = 1 if getattr(plan.make_rows, "is_dear", False) else min(n_pairs, n_threads())
+    # Of a costly kernel the values of a row are shared out.
+    threads = 1 if plan.is_costly else min(n_pairs, n_threads())
     if not (plan.in_step or plan.settings.verbose or plan.settings.warm_start):
         found = _train_small(plan, stopper, threads)
     left = range(n_pairs) if found is None else found.left
@@ -383,8 +388,7 @@ def report_end(
             f"the estimator holds the model reached so far."
         )
     settings, tol = plan.settings, plan.settings.tol
-    rows = plan.make_rows
-    if getattr(rows, "is_dear", False) and any(map(math.isnan, results.column("gap"))):
+    if plan.is_costly and any(map(math.isnan, results.column("gap"))):
         warnings.warn(
             f"{name} has no certificate, as the kernel says that it is not positive semi-definite "
             f"or its values show it.",

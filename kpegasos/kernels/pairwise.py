@@ -211,7 +211,7 @@ class _Known:
 
 @dataclass(frozen=True, eq=False)
 class PairwiseKernel:
-    """A kernel of objects whose values are dear: each pair is evaluated once, and kept.
+    """A kernel of objects whose values are costly: each pair is evaluated once, and kept.
 
     X may then be any sequence: strings, graphs, arrays of different lengths. Copies of the kernel,
     such as ``clone`` makes, share the values; a pickled one leaves them behind, see `save`.
@@ -542,7 +542,7 @@ class PlacedKernel:
         return self.kernel.diagonal_of(A[:, 0].astype(np.int64))
 
 
-def is_dear(kernel: Any) -> TypeGuard[PlacedKernel]:
+def is_costly(kernel: Any) -> TypeGuard[PlacedKernel]:
     """Tell whether values of a kernel are worth more than whatever else a solver does."""
     return isinstance(kernel, PlacedKernel)
 
@@ -567,9 +567,9 @@ def as_pairwise(kernel: Any) -> PairwiseKernel:
 
 
 def placed(kernel: Kernel | PairwiseKernel, X: Any, cache_mb: float) -> tuple[Kernel, Any]:
-    """Return a kernel that is dear between places, and these; any other, and X, as they are.
+    """Return a kernel that is costly between places, and these; any other, and X, as they are.
 
-    A function of a user's own on rows of numbers is dear where it is slow.
+    A function of a user's own on rows of numbers is costly where it is slow.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ from kpegasos.estimators.kernel import PegasosSVC
 from kpegasos.fitting.pairs import dtype_of_rows, make_pairs, share_classes
 from kpegasos.kernels.base import Kernel, bounds_rounding, is_foreign
 from kpegasos.kernels.matrix import KernelMatrix, SharedProducts
-from kpegasos.kernels.pairwise import is_dear, placed
+from kpegasos.kernels.pairwise import is_costly, placed
 from kpegasos.model_selection.cells import (
     ComputedPairs,
     GramPairs,
@@ -211,8 +211,8 @@ class _HeldValues:
         self._budget = self._grant.mb
         left = self._budget - whole_mb - part_mb
         is_small = left >= 0.0
-        # Of a dear kernel no value is computed that nobody asks for.
-        self.whole = is_small and not is_dear(self._kernels[0])
+        # Of a costly kernel no value is computed that nobody asks for.
+        self.whole = is_small and not is_costly(self._kernels[0])
         if self.whole:
             self._shares = can_share and shared_mb <= left
             left -= shared_mb if self._shares else 0.0

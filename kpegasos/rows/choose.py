@@ -240,7 +240,7 @@ def suitable_cache(values: KernelMatrix, cache_mb: float) -> str:
     {"precomputed", "cached", "streamed"}
     """
     n_samples = values.n_samples
-    if values.is_dear:  # and none of its values is to be computed twice, or in vain
+    if values.is_costly:  # and none of its values is to be computed twice, or in vain
         return "cached"
     if n_samples <= tuning.GRAM_SAMPLES and gram_mb_needed(values) <= cache_mb:
         return "precomputed"
