@@ -147,7 +147,9 @@ class KernelEstimator(PrecomputedMixin, BasePegasos):
 
     def _decide(self, X: Any) -> np.ndarray:
         if takes_objects(self._kernel):
-            decisions = object_decision(self._kernel, X, self.support_vectors_, *self._coefficients())
+            decisions = object_decision(
+                self._kernel, X, self.support_vectors_, *self._coefficients()
+            )
             return finite_decisions(decisions + self.intercept_)
         model = self._exported()
         coefs, n_support = self._coefficients()
@@ -167,9 +169,7 @@ class KernelEstimator(PrecomputedMixin, BasePegasos):
 
     @property
     def kernel_evaluations_(self) -> int:
-        """Kernel values that were computed for the model, those of earlier fits that it went on
-        from included.
-        """
+        """Kernel values that were computed for the model, by the fits that it goes on from too."""
         check_is_fitted(self)
         histories = self.history_ if isinstance(self.history_, list) else [self.history_]
         return sum(int(history["kernel_evaluations"][-1]) for history in histories)

@@ -110,8 +110,9 @@ def original(estimator: Any) -> Any:
 
 #: Parameters that change neither the problem nor the sequence of iterates.
 _PARAMETERS_NOT_IN_DIGEST = {
-    "epochs", "n_steps", "polish", "tol", "max_time", "max_kernel_evaluations", "checkpoints", "cache", "cache_mb", "n_jobs",
-    "decision_function_shape", "break_ties", "warm_start", "verbose", "random_state",
+    "epochs", "n_steps", "polish", "tol", "max_time", "max_kernel_evaluations", "checkpoints",
+    "cache", "cache_mb", "n_jobs", "decision_function_shape", "break_ties", "warm_start", "verbose",
+    "random_state",
 }  # fmt: skip
 
 

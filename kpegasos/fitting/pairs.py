@@ -621,7 +621,9 @@ class KernelRows:
         else:
             most = tuning.SMALL_PAIRS_GRAM if small else tuning.GRAM_SAMPLES
         wanted = self._cache in ("auto", "precomputed")
-        self.at_once = wanted and not self.is_costly and X.shape[0] <= most and needed_mb <= self._budget
+        self.at_once = (
+            wanted and not self.is_costly and X.shape[0] <= most and needed_mb <= self._budget
+        )
         self._pool, self._lock = BufferPool() if len(pairs) > 1 else None, Lock()
         self._shared: KernelMatrix | None = None
 

@@ -388,10 +388,11 @@ def report_end(
             f"the estimator holds the model reached so far."
         )
     settings, tol = plan.settings, plan.settings.tol
-    if plan.is_costly and any(map(math.isnan, results.column("gap"))):
+    claimed = plan.is_costly and plan.known["_kernel"].positive_definite
+    if claimed and any(map(math.isnan, results.column("gap"))):
         warnings.warn(
-            f"{name} has no certificate, as the kernel says that it is not positive semi-definite "
-            f"or its values show it.",
+            f"{name} has no certificate, as the kernel's values show that it is not positive "
+            f"semi-definite.",
             ConvergenceWarning,
             stacklevel=stacklevel,
         )

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from os import PathLike
 from threading import RLock
-from typing import Any, ClassVar, TypeGuard
+from typing import Any, ClassVar, NamedTuple, TypeGuard
 from zipfile import BadZipFile
 
 import joblib
@@ -26,7 +26,6 @@ from kpegasos.kernels.base import (
     CallableKernel,
     Kernel,
     check_finite,
-    check_symmetric,
     is_foreign,
 )
 from kpegasos.utils import tuning
@@ -35,8 +34,9 @@ from kpegasos.utils.validation import as_flag, as_number, shown
 
 #: Seconds of a piece of work, after which somebody may want it to end.
 _PIECE = 0.2
-#: Values that are asked for the other way round, to see whether a function is symmetric.
-_PROBES = 6
+#: Values that are asked for the other way round, to see whether a function is symmetric, and the
+#: relative difference that rounding within it explains.
+_PROBES, _DOUBT = 6, 1e-4
 
 
 def as_objects(X: Any) -> np.ndarray:
@@ -98,17 +98,31 @@ def _together(objects: Sequence[Any]) -> Any:
     return list(objects)
 
 
+class _Answer(NamedTuple):
+    """Values of one object against some others, the seconds of each, and what ended them."""
+
+    values: Any
+    seconds: float
+    error: Exception | None = None
+
+
 def _ask(
     function: Callable[[Any, Any], Any], blocks: bool, one: Any, others: Sequence[Any]
-) -> tuple[np.ndarray, float]:
-    """Return values of one object against others, as they come, and the seconds of each."""
+) -> _Answer:
+    """Return values of one object against others, as they come; those before an error, too."""
     begin = time.perf_counter()
     if blocks:
         values = np.asarray(function(_together([one]), _together(others)))
         values = values[0] if values.shape == (1, len(others)) else values[None]
-    else:
-        values = np.asarray([function(one, other) for other in others])
-    return values, (time.perf_counter() - begin) / len(others)
+        return _Answer(values, (time.perf_counter() - begin) / len(others))
+    found: list[Any] = []
+    error = None
+    try:
+        for other in others:
+            found.append(function(one, other))
+    except Exception as caught:
+        error = caught
+    return _Answer(np.asarray(found), (time.perf_counter() - begin) / len(others), error)
 
 
 def _checked(values: np.ndarray, n_others: int) -> np.ndarray:
@@ -146,7 +160,8 @@ class _Known:
         self.lock = RLock()
         self.numbers: dict[str, int] = {}
         self.objects: list[Any] = []
-        self.evaluations, self.seconds_each, self.is_probed = 0, 0.0, False
+        self.evaluations, self.seconds_each = 0, 0.0
+        self.is_probed = self.is_loaded = False
         self.slots = np.empty(0, dtype=np.int64)
         self.rows = np.empty((0, 0))
         self.diagonal = np.empty(0)
@@ -301,6 +316,9 @@ class PairwiseKernel:
         keys = [_key(each) for each in objects]
         with self._known.lock:
             numbers = self._known.add(keys, lambda place: self._prepared(objects[place]))
+            if self._known.is_loaded:
+                self._known.is_loaded = False
+                self._probe_loaded()
         return PlacedKernel(self), numbers.astype(np.float64)[:, None]
 
     def block(self, A: Any, B: Any) -> np.ndarray:
@@ -382,7 +400,7 @@ class PairwiseKernel:
     def _evaluated(self, one: int, others: np.ndarray) -> np.ndarray:
         """Evaluate one numbered object against others, and keep the values as they come."""
         known, values, done = self._known, np.empty(others.size), 0
-        if others.size > 1:
+        if others[0] != one or others.size > 1:
             known.begin_row(one, self.cache_mb * tuning.MEBIBYTE)
         try:
             for found in self._values(known.objects[one], [known.objects[j] for j in others]):
@@ -399,18 +417,56 @@ class PairwiseKernel:
         return values
 
     def _probe(self, one: int, others: np.ndarray, values: np.ndarray) -> None:
-        """Ask for some values the other way round, and for one that is told."""
+        """Ask for some values the other way round, and for one of the diagonal that is told.
+
+        Raises
+        ------
+        ValueError
+            If the function is not symmetric, or has another diagonal.
+        """
         if not self.positive_definite:
             return  # it may be noisy
-        known, places = self._known, np.flatnonzero(others != one)[:_PROBES]
-        own = known.objects[one]
-        for place in places:
-            (other_way,) = self._values(known.objects[others[place]], [own])
-            square = np.diag(np.zeros(2)) + [[0.0, values[place]], [other_way[0], 0.0]]
-            check_symmetric(square, np.zeros(2))
+        objects = self._known.objects
+        scale, own = np.abs(values).max(), objects[one]
+        for place in np.flatnonzero(others != one)[:_PROBES]:
+            value = self._value(objects[others[place]], own)
+            if not abs(value - values[place]) <= _DOUBT * scale:
+                raise ValueError(
+                    f"kernel must be symmetric, got {values[place]:.6g} and {value:.6g} for the "
+                    f"same two objects; average f(a, b) and f(b, a), or set "
+                    f"positive_definite=False if values are noisy"
+                )
         if self.diagonal is not None:
-            (value,) = self._values(own, [own])
-            check_symmetric(value[None], self.diagonal_of(np.array([one])))
+            value, told = self._value(own, own), float(self.diagonal_of(np.array([one]))[0])
+            if not abs(value - told) <= _DOUBT * max(scale, abs(value)):
+                raise ValueError(
+                    f"diagonal must be that of the function, {value:.6g} for the first object, "
+                    f"got {told:.6g} instead"
+                )
+
+    def _probe_loaded(self) -> None:
+        """Ask again for some values that were loaded.
+
+        Raises
+        ------
+        ValueError
+            If they are another kernel's.
+        """
+        known, objects = self._known, self._known.objects
+        here = np.array([each is not None for each in objects])
+        for one in np.flatnonzero(here & (known.slots >= 0))[:_PROBES].tolist():
+            row = known.rows[known.slots[one]]
+            for other in np.flatnonzero(here & ~np.isnan(row))[:1].tolist():
+                value = self._value(objects[one], objects[other])
+                if self.positive_definite and not abs(value - row[other]) <= _DOUBT * abs(value):
+                    raise ValueError(
+                        f"kernel must be that of the values that were loaded, got {value:.6g} for "
+                        f"two objects that have {row[other]:.6g} in the file"
+                    )
+
+    def _value(self, one: Any, other: Any) -> float:
+        (values,) = self._values(one, [other])
+        return float(values[0])
 
     def _values(self, one: Any, others: list[Any]) -> Iterator[np.ndarray]:
         """Evaluate one object against others, a piece of them at a time."""
@@ -425,24 +481,28 @@ class PairwiseKernel:
                 end = min(end, begin + each)
             each = min(each, -(-(end - begin) // n_jobs))
             parts = [others[first : min(end, first + each)] for first in range(begin, end, each)]
-            for values, seconds in self._answers(one, parts):
+            for values, seconds, error in self._answers(one, parts):
                 known.evaluations += values.size
                 known.seconds_each = max(seconds, 1e-9)
                 count(values.size)
                 begin += values.size
-                yield values
+                if values.size:
+                    yield values
+                if error is not None:
+                    raise error
                 heed()
 
-    def _answers(self, one: Any, parts: list[Any]) -> Iterator[tuple[np.ndarray, float]]:
-        """Return values of one object against others, part by part, and the seconds of each."""
+    def _answers(self, one: Any, parts: list[Any]) -> Iterator[_Answer]:
+        """Return values of one object against others, part by part."""
         calls = ((self.function, self.blocks, one, part) for part in parts)
         answers = (_ask(*call) for call in calls)
         if len(parts) > 1:
             jobs = joblib.Parallel(n_jobs=self.n_jobs, return_as="generator")
             answers = jobs(joblib.delayed(_ask)(*call) for call in calls)
         try:
-            for part, (values, seconds) in zip(parts, answers, strict=True):
-                yield _checked(values, len(part)), seconds
+            for part, answer in zip(parts, answers, strict=True):
+                size = len(part) if answer.error is None else len(answer.values)
+                yield answer._replace(values=_checked(answer.values, size))
         except (pickle.PicklingError, AttributeError, TypeError) as error:
             if not any(word in str(error) for word in ("pickle", "serialize")):
                 raise
@@ -509,7 +569,7 @@ class PairwiseKernel:
                 there = np.flatnonzero(~np.isnan(values))
                 known.begin_row(numbers[owner], self.cache_mb * tuning.MEBIBYTE)
                 known.keep(numbers[owner], numbers[there], values[there])
-            known.is_probed = False
+            known.is_loaded = True
 
 
 class PlacedKernel:

@@ -709,7 +709,7 @@ def _refitted(plan: _Plan, stopper: Stopper) -> dict[str, Any]:
     """Fit a model to all examples with the chosen parameters; return the fitted attributes."""
     begin, search, chosen = time.perf_counter(), plan.search, plan.grid.candidates[plan.best_index]
     certified = plan.grid.is_certified(chosen.kernel)
-    own = {} if certified else {"polish": False, "tol": None}
+    own: dict[str, Any] = {} if certified else {"polish": False, "tol": None}
     if takes_objects(search.kernel):  # whose values are known by now
         own["kernel"] = plan.grid.kernels[chosen.kernel]
     model = _model_of(search, **chosen.parameters, **own)
