@@ -298,7 +298,7 @@ class PairwiseKernel:
         ``prepare(x)`` is called once for each object, and the function sees what it returns.
     diagonal : float or callable, default=None
         ``k(x, x)``, where it is known: one number for all objects, as 1.0 of a kernel that is
-        normalised, or ``diagonal(X) -> (n,)``. If None, the function is asked.
+        normalised, or ``diagonal(X) -> (n,)`` of prepared ones. If None, the function is asked.
     positive_definite : bool, default=True
         Whether the kernel is positive semi-definite, so that gaps are certificates. False for
         values that are noisy, too: they are then not asked for both ways round.
@@ -307,11 +307,6 @@ class PairwiseKernel:
         engine: processes, threads, a Dask cluster. A function for processes has to be pickled.
     cache_mb : float, default=1024
         MiB of values that are kept.
-
-    Attributes
-    ----------
-    evaluations : int
-        Values that the function has been asked for so far.
 
     Raises
     ------
