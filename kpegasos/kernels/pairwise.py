@@ -517,8 +517,7 @@ class PairwiseKernel:
                     )
 
     def _value(self, one: Any, other: Any) -> float:
-        (values,) = self._values(one, [other])
-        return float(values[0])
+        return float(next(self._values(one, [other]))[0])
 
     def _values(self, one: Any, others: list[Any]) -> Iterator[np.ndarray]:
         """Evaluate one object against others, a piece of them at a time."""
