@@ -412,6 +412,7 @@ def report_end(
                 ConvergenceWarning,
                 stacklevel=stacklevel,
             )
+    _warn_of_hidden_columns(name, plan.X, settings.own.get("kernel"), stacklevel=stacklevel + 1)
     if tol is None and "kernel" not in settings.own:  # or it has been said already
         _warn_of_large_features(
             name, plan.X, results, settings.options.batch_size, stacklevel=stacklevel + 1
@@ -489,6 +490,42 @@ def _warn_of_large_features(
         ConvergenceWarning,
         stacklevel=stacklevel,
     )
+
+
+#: A column hides the others if it has more than this share of the variance.
+_HIDES = 0.95
+
+
+def _warn_of_hidden_columns(name: str, X: Any, kernel: Any, *, stacklevel: int) -> None:
+    """Say so if one column makes nearly all of the distances that a kernel is a function of.
+
+    Parameters
+    ----------
+    name : str
+        Of the estimator.
+    X : ndarray or CSR matrix of shape (n_samples, n_features)
+    kernel : object
+    stacklevel : int
+        Of the warning, seen from here.
+
+    Warns
+    -----
+    UserWarning
+        Once, with the cure.
+    """
+    if not isinstance(kernel, str) or kernel not in ("rbf", "laplacian") or sparse.issparse(X):
+        return
+    variances = X[:: max(1, X.shape[0] // 4096)].var(axis=0, dtype=np.float64)  # of some rows
+    others = np.count_nonzero(variances) > 1
+    if others and variances.max() > _HIDES * variances.sum():
+        column = int(variances.argmax())
+        warnings.warn(
+            f"{name} sees little but column {column} of X, which has "
+            f"{variances[column] / variances.sum():.1%} of the variance, as the kernel is one of "
+            f"distances: scale the features, as StandardScaler does.",
+            UserWarning,
+            stacklevel=stacklevel,
+        )
 
 
 def _typical_size(X: Any) -> float:
