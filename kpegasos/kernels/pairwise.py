@@ -100,6 +100,14 @@ def _together(objects: Sequence[Any]) -> Any:
     return list(objects)
 
 
+def _told(diagonal: Any, objects: list[Any]) -> np.ndarray:
+    """Return the diagonal of some objects as it is given."""
+    told = diagonal(_together(objects)) if callable(diagonal) else diagonal
+    values = np.array(np.broadcast_to(np.asarray(told, dtype=np.float64), len(objects)))
+    check_finite(values)
+    return values
+
+
 class _Answer(NamedTuple):
     """Values of one object against some others, the seconds of each, and what ended them."""
 
@@ -403,7 +411,7 @@ class PairwiseKernel:
         """``k(a, a)`` of each object, float64 of shape (n_a,)."""
         objects = as_objects(A)
         if self.diagonal is not None:
-            return self._told([self._prepared(each) for each in objects])
+            return _told(self.diagonal, [self._prepared(each) for each in objects])
         return np.array([self.block(objects[[i]], objects[[i]])[0, 0] for i in range(len(objects))])
 
     def between(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -432,7 +440,9 @@ class PairwiseKernel:
         with known.lock:
             missing = np.unique(numbers[np.isnan(known.diagonal[numbers])])
             if missing.size and self.diagonal is not None:
-                known.diagonal[missing] = self._told([known.objects[one] for one in missing])
+                known.diagonal[missing] = _told(
+                    self.diagonal, [known.objects[one] for one in missing]
+                )
             else:
                 for one in missing:
                     self._evaluated(one, np.array([one]))
@@ -440,13 +450,6 @@ class PairwiseKernel:
 
     def _prepared(self, given: Any) -> Any:
         return given if self.prepare is None else self.prepare(given)
-
-    def _told(self, objects: list[Any]) -> np.ndarray:
-        """Return the diagonal as it is given."""
-        told = self.diagonal(_together(objects)) if callable(self.diagonal) else self.diagonal
-        values = np.array(np.broadcast_to(np.asarray(told, dtype=np.float64), len(objects)))
-        check_finite(values)
-        return values
 
     # --- values ---
 

@@ -4,7 +4,7 @@ import warnings
 
 import pytest
 from scipy import sparse
-from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
@@ -67,9 +67,3 @@ def test_column_that_hides_the_others_from_distances_is_told():
 def test_columns_of_like_spread_are_not_told_of(load):
     X, y = load(return_X_y=True)
     assert caught(PegasosSVC(polish=True, random_state=0), X, y) == []
-
-
-def test_raw_breast_cancer_is_told_of():
-    X, y = load_breast_cancer(return_X_y=True)
-    (warning,) = caught(PegasosSVC(polish=True, random_state=0), X, y)
-    assert "StandardScaler" in str(warning.message)
