@@ -16,13 +16,19 @@ from kpegasos.estimators.base import (
     RegressionMixin,
     keeps_parameters,
 )
+from kpegasos.estimators.bounds import EPS, Enclosed, check_diagonal, squared_constant
 from kpegasos.exports.libsvm import CLASSIFIERS, REGRESSORS, read_libsvm
 from kpegasos.exports.model import Model, check_model
 from kpegasos.fitting.inputs import Settings, validated_rows
 from kpegasos.fitting.model import original, parameters_read_later, set_model
 from kpegasos.fitting.pairs import GramParts, KernelRows, Pair, Pairs, pair_coefficients
-from kpegasos.kernels.base import Kernel
-from kpegasos.kernels.decision import FEW_OUTPUTS, gram_decision, kernel_decision
+from kpegasos.kernels.base import Kernel, bounds_rounding
+from kpegasos.kernels.decision import (
+    FEW_OUTPUTS,
+    decision_rounding,
+    gram_decision,
+    kernel_decision,
+)
 from kpegasos.kernels.functions import Linear, make_kernel, parameters_of, scale_gamma
 from kpegasos.rows.base import RowSource
 from kpegasos.solvers.result import Results
@@ -152,6 +158,23 @@ class KernelEstimator(PrecomputedMixin, BasePegasos):
             )
         decisions += self.intercept_
         return finite_decisions(decisions)
+
+    def _enclosed(self, X: Any, diagonal: np.ndarray | None) -> Enclosed:
+        model, own, constant = self._exported(), self._decide(X), squared_constant(self)
+        coefs, n_support = self._coefficients()
+        check_diagonal(diagonal, wanted=model.kernel is None)
+        if diagonal is not None:
+            sizes = gram_decision(np.abs(X) + constant, self.support_, np.abs(coefs), n_support)
+            return Enclosed(own, own, (coefs.shape[1] + 8.0) * EPS * sizes, diagonal + constant)
+        kernel, closest, vectors = model.kernel, own, model.vectors
+        assert kernel is not None
+        if bounds_rounding(kernel):
+            X, vectors = (rows.astype(np.float64, copy=False) for rows in (X, vectors))
+        if vectors.dtype != model.vectors.dtype:
+            closest = kernel_decision(kernel, X, vectors, coefs, n_support=n_support)
+            closest += self.intercept_
+        found = decision_rounding(kernel, X, vectors, coefs, constant, n_support)
+        return Enclosed(own, closest, *found)
 
     def _exported(self, *, values: bool = False) -> Model:
         model = Model(
