@@ -21,8 +21,8 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 # Intervals
 # ---------
 #
-# ``decision_bounds`` has the ends of an interval for each row. The decision of the exact solution is
-# in it. ``is_certified`` says where zero is not.
+# ``decision_bounds`` has the ends of an interval for each row, with the decision of the exact
+# solution in it. ``is_certified`` says where zero is not.
 
 clf = PegasosSVC(gamma=2.0, C=10.0, polish=True, tol=1e-3, random_state=0).fit(X_train, y_train)
 lower, upper = clf.decision_bounds(X_test)
