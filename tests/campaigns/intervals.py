@@ -56,6 +56,7 @@ def hinge(rng):
             warnings.simplefilter("ignore")
             try:
                 clf = case.fit()
+                clf.predict(case.given(np.concatenate([case.rows, new])))
             except ValueError:
                 return "refused"
         return _judge_fit(case, clf, new)
