@@ -166,8 +166,8 @@ def _told_kernels(results: dict[str, Any]) -> str:
         parts.append(f"{title} {', '.join(shares)}")
     gaps = ", ".join(map(_told_gap, SOME))
     return (
-        f"Medians over {len(results['titles'])} sets and {len(results['Cs'])} values of C, at "
-        f"gaps of {gaps}: {'; '.join(parts)}."
+        f"Medians over {len(results['titles'])} sets and {len(results['Cs'])} values of C, where "
+        f"gaps of {gaps} were asked for: {'; '.join(parts)}."
     )
 
 
