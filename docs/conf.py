@@ -21,7 +21,6 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "mathml",
     "campaigns",
-    "experiments_pages",
     "playground_page",
 ]
 templates_path = ["_templates"]

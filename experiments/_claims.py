@@ -28,10 +28,6 @@ SOURCES: dict[str, str] = {
     "Shalev-Shwartz, Srebro 2008": "https://doi.org/10.1145/1390156.1390273",
     "Rakhlin et al. 2012": "https://arxiv.org/abs/1109.5647",
     "Lacoste-Julien et al. 2012": "https://arxiv.org/abs/1212.2002",
-    "TorchKM": "https://arxiv.org/abs/2606.06742",
-    "scikit-learn's example": (
-        "https://scikit-learn.org/stable/auto_examples/classification/plot_digits_classification.html"
-    ),
     # Not published: a term paper, a report, a post.
     "Karthik": "",
     "Zhou": "",

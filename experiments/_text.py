@@ -18,7 +18,10 @@ import numpy as np
 
 from experiments._catalog import ROOT, Experiment, discover
 from experiments._claims import (
+    FAILS,
+    HOLDS,
     OURS,
+    PARTLY,
     SOURCES,
     Claim,
     duration,
@@ -197,20 +200,13 @@ def write_all(root: Path, folder: Path) -> list[Path]:
 
 #: What follows in a table on results that other code measured.
 OLDER = "†"
-#: Experiments in the order of their claims, and how many of each the README has: what the algorithm
-#: does, its bounds, its parts, then the applications.
-_ORDER = {
-    **{"convergence": 1, "step_rules": 1, "run_time": 3, "sample_size": 1, "lambda_dependence": 1},
-    **{"bounds": 1, "generalization": 2, "losses": 1, "projection": 2, "averaging": 1},
-    **{"sampling": 1, "minibatch": 1, "bias": 1, "margin": 1, "linear_vs_rbf": 1, "digits": 1},
-    **{"fashion_mnist": 3, "kernel_table": 2, "text_classification": 1, "benchmark_linear": 1},
-    **{"grid_search": 1, "slips": 1},
-}
 #: Findings of this project, in the order of the README.
 FINDINGS = (
-    *("clock", "gap_and_error", "certified_predictions", "warm_start", "run_time"),
-    *("equal_seconds", "accuracy_map"),
+    *("clock", "gap_and_error", "certified_predictions", "early_stopping", "warm_start"),
+    *("run_time", "equal_seconds", "accuracy_map"),
 )
+#: Those that the README tells.
+_TOLD_FIRST = ("gap_and_error", "equal_seconds", "warm_start")
 
 
 def _linked(source: str) -> str:
@@ -219,22 +215,41 @@ def _linked(source: str) -> str:
     return ", ".join(f"[{name}]({SOURCES[name]})" if SOURCES[name] else name for name in names)
 
 
-def table(documents: Documents) -> str:
-    """Return the first claims of each experiment that tests some: claim, what was found, mark."""
-    known = [name for name in _ORDER if name in documents]
-    rows = []
-    for name in [*known, *(name for name in documents.experiments if name not in known)]:
-        figure, claims = f"[`{name}`](figures/{name}.png)", documents.claims(name)
-        older = OLDER if documents.older(name) else ""
-        if claims is None:
-            told = "results of an older form, to be measured again"
-            rows.append(f"| | | {told} | {older} | {figure} |")
-        tested = [claim for claim in claims or [] if claim.source != OURS]
-        for claim in tested[: _ORDER.get(name, 1)]:
-            cells = (claim.claim, _linked(claim.source), claim.found, f"{claim.mark}{older}")
-            rows.append(f"| {' | '.join([*cells, figure])} |")
-    head = "| claim | source | what came out here | | figure |\n| --- | --- | --- | --- | --- |"
-    return "\n".join([head, *rows])
+def verdicts(documents: Documents) -> str:
+    """Return how many claims of the sources hold, hold in part, and do not."""
+    marks = [
+        claim.mark
+        for name in documents.experiments
+        for claim in documents.claims(name) or []
+        if claim.source != OURS
+    ]
+    holds, partly, fails = (marks.count(each) for each in (HOLDS, PARTLY, FAILS))
+    return (
+        f"{len(marks)} claims of the papers and of other sources are put to the test: {holds} hold "
+        f"here (✓), {partly} hold in part (~), {fails} do not (✗). "
+        f"[Experiments](docs/experiments.md) has them all, each with its figure and with the "
+        f"criterion by which code decides its mark."
+    )
+
+
+def every_experiment(documents: Documents) -> str:
+    """Return a section for each experiment: what it shows, figure, claims, command and origin."""
+    sections = []
+    for name, experiment in documents.experiments.items():
+        # An animation in the place of its last frame.
+        files = (f"{name}.{suffix}" for suffix in ("gif", "png"))
+        figure = next((file for file in files if (ROOT / "figures" / file).exists()), f"{name}.png")
+        meta, older = documents.meta(name), OLDER if documents.older(name) else ""
+        when = meta.get("date", "at a date that was not noted")
+        sections += [
+            f"### `{name}`",
+            experiment.summary,
+            f"![{experiment.summary}](../figures/{figure})",
+            told(documents.claims(name)) if documents.claims(name) != [] else "",
+            f"`python -m experiments {name}` ({experiment.full_time}, measured {when} on "
+            f"{machine(meta)}{older})",
+        ]
+    return "\n\n".join([*filter(None, sections), _note_on_older(documents)])
 
 
 def _note_on_older(documents: Documents) -> str:
@@ -244,17 +259,14 @@ def _note_on_older(documents: Documents) -> str:
 
 
 def findings(documents: Documents) -> str:
-    """Return a section for each finding that has results: title, sentence, figure."""
-    sections = []
-    for name in (name for name in FINDINGS if name in documents):
+    """Return a line for each of the first findings that have results."""
+    lines = []
+    for name in (name for name in _TOLD_FIRST if name in documents):
         own = [claim for claim in documents.claims(name) or [] if claim.source == OURS]
         if own:
             older = f" {OLDER}" if documents.older(name) else ""
-            sections.append(
-                f"**{own[0].claim}** {own[0].found}{older} [More](docs/findings/{name}.md). "
-                f"![{own[0].claim}](figures/{name}.png)"
-            )
-    return "\n\n".join(["## What we found", *sections]) if sections else ""
+            lines.append(f"- [{own[0].claim}](docs/findings/{name}.md){older}")
+    return "\n".join(lines)
 
 
 def told(claims: list[Claim] | None) -> str:
@@ -328,24 +340,20 @@ def provenance(documents: Documents) -> str:
 
 # Tables and sentences of single experiments
 
-KERNEL = ("benchmark_kernel", "benchmark_kernel_avx2")
-
 
 def _kernel_readme(documents: Documents) -> str:
-    """Return the larger problems at one level, with both kinds of vectors; the rest in words."""
+    """Return the larger problems in float32 at one level; the rest in words."""
     from experiments import benchmark_kernel as kernel
 
-    rows: list[list[str]] = []
-    head: list[str] = []
-    for name in (name for name in KERNEL if name in documents):
-        results = kernel.of_size(documents.results(name), small=False)
-        own_head, own = kernel.fit_rows(results, (kernel.LEVEL,), show_level=False)
-        vectors = sorted(results.get("vectors") or ["not noted"])[0]  # AVX-512 has AVX2 too
-        mark = OLDER if documents.older(name) else ""
-        head = [*own_head[:2], "vectors", *own_head[2:]]
-        rows += [[*row[:2], f"{vectors}{mark}", *row[2:]] for row in own]
-    words = [kernel.told(documents.results(name)) for name in KERNEL[:1] if name in documents]
-    return "\n\n".join([markdown(head, rows), *words, machine_line(documents)])
+    results, mark = documents.results("benchmark_kernel"), ""
+    if documents.older("benchmark_kernel"):
+        mark = OLDER
+    head, rows = kernel.fit_rows(
+        kernel.of_size(results, small=False), (kernel.LEVEL,), show_level=False
+    )
+    rows = [[f"{row[0]}{mark}", *row[2:]] for row in rows if row[1] == "float32"]
+    table = markdown([head[0], *head[2:]], rows)
+    return "\n\n".join([table, kernel.told(results), machine_line(documents)])
 
 
 def _tables_of(name: str, module: str) -> Block:
@@ -507,7 +515,8 @@ BLOCKS: dict[str, Block] = {
     "readers": _readers,
     "benchmark": _kernel_readme,
     "findings": findings,
-    "claims": table,
+    "verdicts": verdicts,
+    "experiments": every_experiment,
     "provenance": provenance,
     "startup": _startup,
     "startup-words": _startup_words,
@@ -519,6 +528,10 @@ BLOCKS: dict[str, Block] = {
     "linear": _claims_of("benchmark_linear", "text_classification", "sample_size"),
     "large": _claims_of("out_of_core", "dask_workers"),
     "regression": _claims_of("regression"),
+    "theory": _claims_of(
+        *("bounds", "generalization", "averaging", "sampling", "projection", "minibatch"),
+        *("lambda_dependence", "bias", "slips"),
+    ),
     **{f"finding-{name}": _claims_of(name) for name in FINDINGS},
     "kernel-table": _published_then,
     "slips": _slips,

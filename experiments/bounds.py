@@ -327,8 +327,8 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             Claim(
                 f"{what} is at most of order {order}.",
                 source,
-                f"{broken} of {len(own)} bounds are violated, in {len(results['seeds'])} runs. How "
-                f"many times the measured excess a bound is, from T = 100 on: {'; '.join(lines)}.",
+                f"{broken} of {len(own)} bounds are violated, in {len(results['seeds'])} runs. "
+                f"From T = 100 on they exceed the measured excess by factors: {'; '.join(lines)}.",
                 mark(broken == 0, broken < len(own)),
                 "✓ if none is violated: by the mean where it is one on a mean, by more than δ of "
                 "the runs where it holds with probability 1 − δ.",

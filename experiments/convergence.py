@@ -58,7 +58,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     last, earlier = (slope(steps[part], excess[part]) for part in (late, before))
     return [
         Claim(
-            "The suboptimality falls like 1/T.",
+            "The suboptimality falls at least like 1/T.",
             JOURNAL,
             f"Exponent of T in the suboptimality of the t-weighted average: {exponent(earlier)} "
             f"from {steps[-1] // 100:,} to {steps[-1] // 10:,} steps, {exponent(last)} from there "

@@ -16,9 +16,8 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC
 
 from experiments import _plots as plots
-from experiments._claims import Claim, mark, percent, span
 from experiments._run import ExperimentContext
-from experiments._tables import columns, grouped, select
+from experiments._tables import columns, grouped
 from kpegasos import PegasosSVC
 
 FULL_TIME = "35 s"
@@ -93,25 +92,6 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
         "reported": REPORTED,
         "table": table,
     }
-
-
-def claims(results: dict[str, Any]) -> list[Claim]:
-    """The accuracy of scikit-learn's example."""
-    found, reported = results["example"], results["reported"]
-    ours = float(np.median(found["PegasosSVC"]))
-    best, peer = (
-        columns(select(results["table"], model=name), "cv_accuracy").max() for name in MODELS
-    )
-    return [
-        Claim(
-            f"An SVM with an RBF kernel classifies {percent(reported, 0)} of the digits correctly.",
-            "scikit-learn's example",
-            f"PegasosSVC has {span(found['PegasosSVC'], percent)}, SVC {percent(found['SVC'])}. In "
-            f"cross-validation over a grid their best are {percent(best)} and {percent(peer)}.",
-            mark(abs(ours - reported) <= 0.01, abs(ours - reported) <= 0.02),
-            "✓ if the median is within a point, ~ if within two.",
-        )
-    ]
 
 
 def _dots(ax: Any, table: list[dict[str, Any]], kernels: list[str]) -> None:

@@ -133,7 +133,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     rows, plain = results["table"], results["plain"]
     reported, peer = results["reported"][PAPER_PEGASOS], results["reported"][PAPER_PEER]
     nearest = min(plain, key=lambda row: abs(row["test_accuracy"] - reported))
-    off = abs(nearest["test_accuracy"] - reported)
+    off = abs(max(row["test_accuracy"] for row in plain) - reported)
     best = next(row for row in rows if row["model"] == LINEAR)
     linear = [row for row in rows if row["model"].startswith("LinearSVC")]
     stopped = [row["test_accuracy"] for row in linear if "dual passes" in row["model"]]
@@ -154,8 +154,9 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             f"steps a pair, the nearest {percent(nearest['test_accuracy'], 2)} at "
             f"λ = {nearest['lam']:g} and {nearest['steps']:,}. With permutations, average and "
             f"intercept it has {percent(best['test_accuracy'], 2)} at C = 0.1.",
-            mark(off <= 0.005, off <= 0.02),
-            "✓ if some λ and number of steps come within half a point, ~ if within two.",
+            mark(off <= 0.005, abs(nearest["test_accuracy"] - reported) <= 0.005),
+            "✓ if the best λ and number of steps, neither of which is given, come within half a "
+            "point, ~ if some do.",
         ),
         Claim(
             f"scikit-learn's linear SVM has {percent(peer)} there.",
@@ -171,7 +172,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
         Claim(
             "A kernel on 40,000 images is too time consuming.",
             KARTHIK,
-            f"PegasosSVC with an RBF kernel takes {duration(kernel['fit_seconds'])} for "
+            f"No longer: PegasosSVC with an RBF kernel takes {duration(kernel['fit_seconds'])} for "
             f"{kernel['train_images']:,} images, and has {percent(kernel['test_accuracy'])}.",
             mark(kernel["fit_seconds"] > 3600, kernel["fit_seconds"] > 600),
             "✗ if all images take ten minutes at the most.",

@@ -234,14 +234,16 @@ def _told_differences(results: dict[str, Any], claim: str) -> str:
     told = []
     for verdict in select(results["verdicts"], claim=claim):
         d, lam = settings[verdict["configuration"]]
-        told.append(f"{100 * verdict['largest_difference']:.1f} (d = {d}, λ = {lam:g})")
-    return listed(told)
+        told.append((d, lam, f"{100 * verdict['largest_difference']:.1f}"))
+    return "; ".join(
+        f"{points} in {d} dimensions at λ = {lam:g}" for d, lam, points in sorted(told)
+    )
 
 
 def _told_claims(results: dict[str, Any]) -> list[Claim]:
     """The report's two claims on the error."""
     sizes = sorted({row["n"] for row in results["table"] if row["configuration"] in HELD})
-    among = f"n = {listed(f'{n:,}' for n in sizes)}, in percentage points"
+    among = f"n = {listed(f'{n:,}' for n in sizes)}, in points"
     told = []
     criterion = (
         "✓ if errors differ by no more than half a point in every configuration, ~ if in some."

@@ -63,7 +63,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC
 
 from experiments import _plots as plots
-from experiments._claims import AHEAD, Claim, bold, duration, listed, mark, span
+from experiments._claims import AHEAD, bold, span
 from experiments._measure import in_a_process, repeated, timed, touch_memory
 from experiments._meta import vectors
 from experiments._run import ExperimentContext
@@ -544,38 +544,6 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
         "surfaces": found["surfaces"],
         "table": table,
     }
-
-
-# What came out
-
-
-def claims(results: dict[str, Any]) -> list[Claim]:
-    """The seconds of TorchKM's second table, beside ours on its protocol."""
-    published, own = (
-        {row["problem"]: row["seconds"] for row in select(rows, tool=tool) if "seconds" in row}
-        for rows, tool in ((results["published"], "torchkm"), (results["table"], OURS))
-    )
-    ours = {name: seconds for name, seconds in own.items() if name in published}
-    if not ours:
-        return []
-    grids: dict[str, list[str]] = {}
-    for name, seconds in ours.items():
-        features, grid = name.removeprefix("TorchKM ").split(", ", 1)
-        where = f"with {features} (GPU, published: {duration(published[name])})"
-        grids.setdefault(where, []).append(f"{duration(seconds)} on the {grid}")
-    told = [f"{listed(seconds)} {where}" for where, seconds in grids.items()]
-    faster = [seconds < published[name] for name, seconds in ours.items()]
-    return [
-        Claim(
-            "Tuning an SVM by 500 fits takes a GPU seconds, and CPUs minutes to hours.",
-            "TorchKM",
-            "On CPU cores, with fits to a certified gap of 1% on data drawn anew by the same "
-            f"recipe: {'; '.join(told)}.",
-            mark(not any(faster), not all(faster)),
-            "✗ if CPU cores take less than the published seconds of the GPU for every problem, ~ "
-            "if for some. The machines differ.",
-        )
-    ]
 
 
 #: Columns of peers in the table: heading, tool.

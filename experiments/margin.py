@@ -158,8 +158,13 @@ def claims(results: dict[str, Any]) -> list[Claim]:
         first, last = table[enough], table[-1]
         found = (
             f"From C = {first['C']:g} on the optimum has {percent(shares[enough])} of the "
-            f"largest margin; at C = {table[0]['C']:g} it has {percent(shares[0], 0)}. Pegasos has "
-            f"{percent(last['pegasos_share'])} at C = {last['C']:g} after "
+            f"largest margin; at C = {table[0]['C']:g} "
+            + (
+                f"it has {percent(shares[0], 0)}. Pegasos has "
+                if shares[0] >= 0
+                else "the line misclassifies a training point. Pegasos has "
+            )
+            + f"{percent(last['pegasos_share'])} at C = {last['C']:g} after "
             f"{last['passes'] * results['n_samples']:,.0f} steps."
         )
     return [

@@ -20,6 +20,7 @@ from .kernels.functions import (
     make_kernel,
 )
 from .kernels.matrix import KernelMatrix
+from .kernels.pairwise import PairwiseKernel
 from .large.chunks import ArrayChunks, fit_chunks
 from .model_selection.forecasts import Forecast, forecast
 from .model_selection.search import PegasosSVCCV
@@ -52,6 +53,7 @@ __all__ = [
     "Linear",
     "LinearPegasosSVC",
     "LinearPegasosSVR",
+    "PairwiseKernel",
     "PegasosSVC",
     "PegasosSVCCV",
     "PegasosSVR",

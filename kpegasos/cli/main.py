@@ -71,7 +71,7 @@ def make_parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.Argument
     parser = _Parser(
         prog="kpegasos",
         description="Support vector machines from files, trained to a certified duality gap.",
-        epilog="'kpegasos SUBCOMMAND --help' tells what a subcommand takes.",
+        epilog="'kpegasos help SUBCOMMAND' tells what a subcommand takes.",
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
     subparsers = parser.add_subparsers(dest="subcommand", metavar="SUBCOMMAND", required=True)
@@ -104,6 +104,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         With status 2, after a sentence on the standard error, or after ``--help``.
     """
     parser, of_commands = make_parsers()
+    if arguments[:1] == ["help"]:
+        arguments = [*arguments[1:], "--help"]
     name, *rest = _without_dashes(arguments) or [""]
     if name not in of_commands:
         return parser.parse_args(arguments)

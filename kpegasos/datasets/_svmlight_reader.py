@@ -545,9 +545,10 @@ def _fault(row: bytes) -> str:
             return f"entries must be column:value, two numbers, got {_shown(entry)}"
         number = int(column[:20])  # whose digits Python limits
         if not last < number <= MOST_COLUMNS:
+            based = "; dump_svmlight_file writes such files with zero_based=False" * (not number)
             return (
                 f"columns must increase from 1 to {MOST_COLUMNS} at most, "
-                f"got {_shown(column)} after {last}"
+                f"got {_shown(column)} after {last}{based}"
             )
         last = number
     return f"a row must be a label and entries column:value, got {_shown(row)}"

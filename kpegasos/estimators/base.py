@@ -198,7 +198,7 @@ class BasePegasos(ExportMixin, CallbackSupportMixin, BaseEstimator):
             stopper.presses_kept = 0  # there is no model to wait for yet
             callbacks = CallbackObserver.of(self, X, y, sample_weight)
             settings = settings_of(self)
-            with at_work(settings.n_jobs):
+            with at_work(settings.n_jobs), stopper.paying(settings.max_kernel_evaluations):
                 X, y = self._validate(X, y, reset=not self._continues())
                 weight, observers = self._set_aside(X, y, some_weight(sample_weight, X))
                 if callbacks is not None:

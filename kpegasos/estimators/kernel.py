@@ -19,7 +19,7 @@ from kpegasos.estimators.base import (
 from kpegasos.estimators.bounds import EPS, Enclosed, check_diagonal, squared_constant
 from kpegasos.exports.libsvm import CLASSIFIERS, REGRESSORS, read_libsvm
 from kpegasos.exports.model import Model, check_model
-from kpegasos.fitting.inputs import Settings, validated_rows
+from kpegasos.fitting.inputs import Settings, validated_objects, validated_rows
 from kpegasos.fitting.model import original, parameters_read_later, set_model
 from kpegasos.fitting.pairs import GramParts, KernelRows, Pair, Pairs, pair_coefficients
 from kpegasos.kernels.base import Kernel, bounds_rounding
@@ -28,11 +28,13 @@ from kpegasos.kernels.decision import (
     decision_rounding,
     gram_decision,
     kernel_decision,
+    object_decision,
 )
 from kpegasos.kernels.functions import Linear, make_kernel, parameters_of, scale_gamma
+from kpegasos.kernels.pairwise import takes_objects
 from kpegasos.rows.base import RowSource
 from kpegasos.solvers.result import Results
-from kpegasos.utils.validation import check_gram, check_magnitude, finite_decisions
+from kpegasos.utils.validation import check_gram, check_magnitude, finite_decisions, shown
 
 
 class PrecomputedMixin:
@@ -46,7 +48,8 @@ class PrecomputedMixin:
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.pairwise = self._is_precomputed()
-        tags.input_tags.sparse = not self._is_precomputed()
+        tags.input_tags.sparse = not (self._is_precomputed() or takes_objects(self.kernel))
+        tags.input_tags.two_d_array = not takes_objects(self.kernel)
         return tags
 
 
@@ -118,6 +121,8 @@ class KernelEstimator(PrecomputedMixin, BasePegasos):
         raise NotImplementedError
 
     def _validate(self, X: Any, y: Any = "no_validation", *, reset: bool) -> Any:
+        if takes_objects(self.kernel if reset else self._kernel):
+            return validated_objects(self, X, y)
         sparse = not self._is_precomputed() if reset else self._kernel is not None
         return validated_rows(self, X, y, reset=reset, accept_sparse=sparse)
 
@@ -143,6 +148,11 @@ class KernelEstimator(PrecomputedMixin, BasePegasos):
         }
 
     def _decide(self, X: Any) -> np.ndarray:
+        if takes_objects(self._kernel):
+            decisions = object_decision(
+                self._kernel, X, self.support_vectors_, *self._coefficients()
+            )
+            return finite_decisions(decisions + self.intercept_)
         model = self._exported()
         coefs, n_support = self._coefficients()
         if model.kernel is None:
@@ -160,8 +170,17 @@ class KernelEstimator(PrecomputedMixin, BasePegasos):
         return finite_decisions(decisions)
 
     def _enclosed(self, X: Any, diagonal: np.ndarray | None) -> Enclosed:
-        model, own, constant = self._exported(), self._decide(X), squared_constant(self)
+        own, constant = self._decide(X), squared_constant(self)
         coefs, n_support = self._coefficients()
+        if takes_objects(self._kernel):
+            assert self._kernel is not None
+            check_diagonal(diagonal, wanted=False)
+            squares, vectors = np.maximum(self._kernel.diag(X), 0.0), self.support_vectors_
+            coefs = coefs if n_support is None else pair_coefficients(coefs, n_support)
+            largest = float(self._kernel.diag(vectors).max()) if len(vectors) else 0.0
+            sizes = np.outer(np.sqrt(largest * squares) + constant, np.abs(coefs).sum(axis=1))
+            return Enclosed(own, own, (len(vectors) + 8.0) * EPS * sizes, squares + constant)
+        model = self._exported()
         check_diagonal(diagonal, wanted=model.kernel is None)
         if diagonal is not None:
             sizes = gram_decision(np.abs(X) + constant, self.support_, np.abs(coefs), n_support)
@@ -176,7 +195,23 @@ class KernelEstimator(PrecomputedMixin, BasePegasos):
         found = decision_rounding(kernel, X, vectors, coefs, constant, n_support)
         return Enclosed(own, closest, *found)
 
+    @property
+    def kernel_evaluations_(self) -> int:
+        """Kernel values that were computed for the model, by the fits that it goes on from too."""
+        check_is_fitted(self)
+        histories = self.history_ if isinstance(self.history_, list) else [self.history_]
+        return sum(int(history["kernel_evaluations"][-1]) for history in histories)
+
+    def _check_loaded(self) -> None:
+        if not takes_objects(getattr(self, "_kernel", None)):
+            super()._check_loaded()
+
     def _exported(self, *, values: bool = False) -> Model:
+        if takes_objects(self._kernel):
+            raise ValueError(
+                f"kernel must be one of vectors, as other programs know no objects, got "
+                f"{shown(self._kernel)} instead"
+            )
         model = Model(
             kernel=self._kernel,
             vectors=None if self._kernel is None else self.support_vectors_,
@@ -206,7 +241,8 @@ class PegasosSVC(OneVsOneMixin, KernelEstimator):
         "sigmoid", "laplacian", "chi2", "additive_chi2", "cosine"; or "precomputed". Kernel objects
         can be added and multiplied, as in ``RBF(1.0) + 0.5 * Linear()``. A callable is ``f(A, B) ->
         (n_a, n_b)``, symmetric, and positive semi-definite for the gap to be a certificate;
-        "sigmoid" and "additive_chi2" are not definite, and have none (NaN).
+        "sigmoid" and "additive_chi2" are not definite, and have none (NaN). With a
+        `PairwiseKernel`, X is a sequence of any objects.
     degree : int, default=3
         Degree of the polynomial kernel.
     gamma : {"scale", "auto"} or float, default="scale"
@@ -252,6 +288,10 @@ class PegasosSVC(OneVsOneMixin, KernelEstimator):
         `ConvergenceWarning`. It is overrun by what is compiled for the first time, by the slice of
         draws in work (some 20 ms, or the first 1,024 draws), by 32 draws of each pair of classes
         not yet begun, or one if the kernel is slow, and by the evaluation of the model.
+    max_kernel_evaluations : int, default=None
+        Kernel values after which the model reached so far is returned, with a
+        `ConvergenceWarning`: of a `PairwiseKernel` exactly so many, of others those of the rows in
+        work beside. The diagonal and a first row of each pair come in any case.
     checkpoints : {"auto", "epoch", "log"}, sequence of int or None, default="auto"
         Steps at which the model is evaluated for ``history_``: ends of the epochs 1, 2, 5, 10,
         20, 50 and so on, ends of all epochs, ten steps a decade, or these steps. None
@@ -300,7 +340,7 @@ class PegasosSVC(OneVsOneMixin, KernelEstimator):
     support_ : ndarray of shape (n_support_vectors,)
         Indices of the support vectors, grouped by class.
     support_vectors_ : ndarray or CSR matrix of shape (n_support_vectors, n_features)
-        Rows of X with a coefficient; empty with ``kernel="precomputed"``.
+        Rows of X with a coefficient, or objects; empty with ``kernel="precomputed"``.
     n_support_ : ndarray of shape (n_classes,)
         Number of support vectors of each class.
     dual_coef_ : ndarray of shape (n_classes - 1, n_support_vectors)
@@ -372,6 +412,7 @@ class PegasosSVC(OneVsOneMixin, KernelEstimator):
         polish: bool = False,
         tol: float | None = None,
         max_time: float | None = None,
+        max_kernel_evaluations: int | None = None,
         checkpoints: Any = "auto",
         cache: str = "auto",
         cache_mb: float | str = "auto",
@@ -425,7 +466,8 @@ default="epsilon_insensitive"
         "sigmoid", "laplacian", "chi2", "additive_chi2", "cosine"; or "precomputed". Kernel objects
         can be added and multiplied, as in ``RBF(1.0) + 0.5 * Linear()``. A callable is ``f(A, B) ->
         (n_a, n_b)``, symmetric, and positive semi-definite for the gap to be a certificate;
-        "sigmoid" and "additive_chi2" are not definite, and have none (NaN).
+        "sigmoid" and "additive_chi2" are not definite, and have none (NaN). With a
+        `PairwiseKernel`, X is a sequence of any objects.
     degree : int, default=3
         Degree of the polynomial kernel.
     gamma : {"scale", "auto"} or float, default="scale"
@@ -466,6 +508,10 @@ default="epsilon_insensitive"
     max_time : float, default=None
         Seconds from the call of ``fit`` after which the model reached so far is returned, with a
         `ConvergenceWarning`. It is overrun by what is compiled for the first time.
+    max_kernel_evaluations : int, default=None
+        Kernel values after which the model reached so far is returned, with a
+        `ConvergenceWarning`: of a `PairwiseKernel` exactly so many, of others those of the rows in
+        work beside. The diagonal and a first row of each pair come in any case.
     checkpoints : {"auto", "epoch", "log"}, sequence of int or None, default="auto"
         Steps at which the model is evaluated for ``history_``: ends of the epochs 1, 2, 5, 10,
         20, 50 and so on, ends of all epochs, ten steps a decade, or these steps. None
@@ -502,7 +548,7 @@ default="epsilon_insensitive"
     support_ : ndarray of shape (n_support_vectors,)
         Indices of the examples with a coefficient.
     support_vectors_ : ndarray or CSR matrix of shape (n_support_vectors, n_features)
-        Rows of X with a coefficient; empty with ``kernel="precomputed"``.
+        Rows of X with a coefficient, or objects; empty with ``kernel="precomputed"``.
     n_support_ : ndarray of shape (1,)
         How many these are.
     dual_coef_ : ndarray of shape (1, n_support_vectors)
@@ -568,6 +614,7 @@ default="epsilon_insensitive"
         polish: bool = False,
         tol: float | None = None,
         max_time: float | None = None,
+        max_kernel_evaluations: int | None = None,
         checkpoints: Any = "auto",
         cache: str = "auto",
         cache_mb: float | str = "auto",

@@ -18,13 +18,19 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_array,
+    check_consistent_length,
+    validate_data,
+)
 
 from kpegasos.core.averaging import AVERAGES
 from kpegasos.core.draws import MOST_DRAWS, SAMPLINGS
 from kpegasos.core.problem import check_weights
 from kpegasos.core.state import PegasosOptions, options_for
 from kpegasos.kernels.functions import make_kernel
+from kpegasos.kernels.pairwise import as_objects
 from kpegasos.losses import HINGE, is_hinge, make_loss
 from kpegasos.rows.budget import as_budget
 from kpegasos.rows.choose import CACHES
@@ -53,6 +59,8 @@ AUTO_EPOCHS = 20.0
 #: Epochs, and the most draws, of the run that `polish` goes on from: it finds sooner what a longer
 #: run would find.
 POLISH_EPOCHS, POLISH_DRAWS = 0.5, 512
+#: The most draws where kernel values are costly: rows of random examples are asked for in vain.
+COSTLY_DRAWS = 16
 #: Of polynomials: LIBSVM's, far beyond any use.
 LARGEST_DEGREE = 2**31 - 1
 
@@ -66,6 +74,7 @@ class Settings:
     options : PegasosOptions
     C, intercept_scaling : float
         ``intercept_scaling`` is 0 without an intercept.
+    max_kernel_evaluations : int or None
     lam, tol, max_time : float or None
         ``tol`` is the certified relative gap at which to stop.
     n_steps : int or None
@@ -96,15 +105,16 @@ class Settings:
     verbose: bool
     tol: float | None
     max_time: float | None
+    max_kernel_evaluations: int | None
     n_jobs: int | None
     loss: Any
     counts: bool
     own: dict[str, Any]
 
-    def epochs_of(self, n_samples: int) -> float:
-        """Epochs of a Pegasos run over so many examples."""
+    def epochs_of(self, n_samples: int, *, is_costly: bool = False) -> float:
+        """Epochs of a Pegasos run over so many examples, whose kernel values may be costly."""
         if self.shortened:
-            return min(POLISH_EPOCHS, POLISH_DRAWS / n_samples)
+            return min(POLISH_EPOCHS, (COSTLY_DRAWS if is_costly else POLISH_DRAWS) / n_samples)
         return self.epochs
 
 
@@ -178,6 +188,7 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "polish": as_flag,
     "tol": _perhaps(_POSITIVE),
     "max_time": _perhaps(_POSITIVE),
+    "max_kernel_evaluations": _perhaps(as_integer, least=1),
     "checkpoints": _as_checkpoints,
     "cache": _choice(*CACHES),
     "cache_mb": lambda _, value: as_budget(value),
@@ -249,6 +260,7 @@ def settings_of(estimator: Any) -> Settings:
         verbose=plain["verbose"],
         tol=1e-2 if polish and plain["tol"] is None else plain["tol"],
         max_time=plain["max_time"],
+        max_kernel_evaluations=get("max_kernel_evaluations"),
         n_jobs=get("n_jobs"),
         loss=loss,
         counts=hinge and not options.projection,
@@ -325,10 +337,39 @@ def validated_rows(
     X = X if is_sparse else canonical_rows(X)
     if y is None or not labels:
         return X if y is None else (X, y)
+    return X, _sortable(y)
+
+
+def validated_objects(estimator: Any, X: Any, y: Any = "no_validation") -> Any:
+    """Return X as an array of objects that a kernel takes as they are (and y).
+
+    Parameters
+    ----------
+    estimator : BaseEstimator
+    X : sequence of shape (n_samples,)
+    y : array-like of shape (n_samples,), default="no_validation"
+    """
+    X = as_objects(X)
+    if isinstance(y, str):
+        return X
+    refuse_masked("y", y)
+    labels = not isinstance(estimator, RegressorMixin)
+    if not (labels or y is None):
+        y = numbers_of(y)
+    try:
+        y = validate_data(estimator, y=y)
+        check_consistent_length(X, y)
+    except (TypeError, ValueError) as error:
+        raise told_of(error, "y must be a vector with an entry for each object of X") from None
+    return X, _sortable(y) if labels else y
+
+
+def _sortable(y: np.ndarray) -> np.ndarray:
+    """Return labels, which have to have an order."""
     y = plain_labels(y)
     if y.dtype.kind == "O":
         sorted_labels("y", y)
-    return X, y
+    return y
 
 
 def _told(error: Exception, X: Any, kinds: dict[str, Any]) -> Exception:

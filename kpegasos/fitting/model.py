@@ -20,6 +20,7 @@ import joblib
 import numpy as np
 
 from kpegasos.core.state import State
+from kpegasos.kernels.pairwise import takes_objects
 from kpegasos.utils.identity import identity
 from kpegasos.utils.threads import at_work
 
@@ -109,8 +110,9 @@ def original(estimator: Any) -> Any:
 
 #: Parameters that change neither the problem nor the sequence of iterates.
 _PARAMETERS_NOT_IN_DIGEST = {
-    "epochs", "n_steps", "polish", "tol", "max_time", "checkpoints", "cache", "cache_mb", "n_jobs",
-    "decision_function_shape", "break_ties", "warm_start", "verbose", "random_state",
+    "epochs", "n_steps", "polish", "tol", "max_time", "max_kernel_evaluations", "checkpoints",
+    "cache", "cache_mb", "n_jobs", "decision_function_shape", "break_ties", "warm_start", "verbose",
+    "random_state",
 }  # fmt: skip
 
 
@@ -141,7 +143,7 @@ def _plain(value: Any) -> Any:
 
 def _values(kernel: Any, X: Any) -> np.ndarray | None:
     """Return values of a kernel between evenly spaced rows of X."""
-    if kernel is None:
+    if kernel is None or takes_objects(kernel):
         return None
     number = min(_ROWS_IN_DIGEST, X.shape[0])
     some = X[np.linspace(0, X.shape[0] - 1, number).astype(np.intp)]

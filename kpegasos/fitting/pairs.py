@@ -22,10 +22,11 @@ from sklearn.utils.multiclass import _ovr_decision_function
 
 from kpegasos.core.problem import Problem, check_weights, lam_of_c
 from kpegasos.fitting.inputs import Settings
-from kpegasos.kernels.base import Kernel, bounds_rounding
+from kpegasos.kernels.base import Kernel, bounds_rounding, is_foreign
 from kpegasos.kernels.decision import pairs_of_class
 from kpegasos.kernels.exact import ExactProducts
 from kpegasos.kernels.matrix import ClassSortedMatrix, KernelMatrix
+from kpegasos.kernels.pairwise import is_costly, placed
 from kpegasos.losses import HINGE
 from kpegasos.rows.base import RowSource
 from kpegasos.rows.budget import budget_mb, gram_mb_needed
@@ -640,6 +641,12 @@ class KernelRows:
 
     def __init__(self, kernel: Kernel, X: Any, pairs: Pairs, settings: Settings) -> None:
         X, pairs = _without_unused(X, pairs)
+        share = 1.0
+        if is_foreign(kernel):  # which keeps its values, if it is slow
+            share, both_mb = 0.5, 16.0 * X.shape[0] ** 2 / tuning.MEBIBYTE
+            own_mb = share * budget_mb(settings.own["cache_mb"], both_mb)
+            kernel, X = placed(kernel, X, own_mb)
+        self.is_costly = is_costly(kernel)
         self._kernel, self._X, self._pairs, self._settings = kernel, X, pairs, settings
         self._cache: str = settings.own["cache"]
         self.is_quick, sizes = bounds_rounding(kernel), pairs.sizes
@@ -659,13 +666,15 @@ class KernelRows:
         # Of all examples, and of all pairs beside them; asked once, as rows of the first pair are
         # not free for the second.
         needed_mb = int(X.shape[0] ** 2 + (sizes**2).sum()) * X.dtype.itemsize / tuning.MEBIBYTE
-        self._budget = budget_mb(settings.own["cache_mb"], needed_mb)
+        self._budget = share * budget_mb(settings.own["cache_mb"], needed_mb / share)
         if len(pairs) == 1:  # which is trained in compiled code where it is small
             most = tuning.SMALL_PAIR if settings.counts and self.is_quick else 0
         else:
             most = tuning.SMALL_PAIRS_GRAM if small else tuning.GRAM_SAMPLES
         wanted = self._cache in ("auto", "precomputed")
-        self.at_once = wanted and X.shape[0] <= most and needed_mb <= self._budget
+        self.at_once = (
+            wanted and not self.is_costly and X.shape[0] <= most and needed_mb <= self._budget
+        )
         self._pool, self._lock = BufferPool() if len(pairs) > 1 else None, Lock()
         self._shared: KernelMatrix | None = None
 
@@ -702,20 +711,25 @@ class KernelRows:
             Whether a run will make few draws, and ask for fewer rows than would be computed ahead.
         """
         settings, pairs = self._settings, self._pairs
+        unclaimed = 0
         with self._lock:
             if self._shared is None:
                 kernel, X, dtype = self._kernel, self._X, self._dtype
+                before = kernel.evaluations if is_costly(kernel) else 0
                 if len(pairs) == 1:
                     self._shared = KernelMatrix(kernel, X, row_dtype=dtype)
                 else:
                     self._shared = share_classes(kernel, X, pairs, dtype)
+                # Of the diagonal, which the first pair counts as its own.
+                unclaimed = self._shared.spent - before
         values = self._shared
         if isinstance(values, ClassSortedMatrix):
             values = values.pair(*pair.classes)
+        brief &= not self.is_costly
         cache = "streamed" if brief and self._cache in ("auto", "precomputed") else self._cache
         if settings.polish and cache == "auto" and _keeps_fewer(values, self._budget / n_at_once):
             cache = "cached"
-        return choose_source(
+        source = choose_source(
             values,
             cache=cache,
             cache_mb=self._budget,
@@ -725,6 +739,8 @@ class KernelRows:
             intercept_scaling=settings.intercept_scaling,
             pool=self._pool,
         )
+        source.unclaimed += unclaimed
+        return source
 
 
 def _largest_cost(pairs: Pairs) -> float:

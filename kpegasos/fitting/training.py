@@ -25,11 +25,12 @@ from kpegasos.fitting.inputs import Settings
 from kpegasos.fitting.observers import CheckpointObserver
 from kpegasos.fitting.pairs import GramParts, KernelRows, Pair, Pairs
 from kpegasos.rows.base import RowSource, most_scaling
+from kpegasos.solvers.dual_ascent import INDEFINITE
 from kpegasos.solvers.pegasos import Checkpoints, PegasosRun, make_run, total_steps
 from kpegasos.solvers.polish import polish
 from kpegasos.solvers.result import Result, Results
 from kpegasos.solvers.small import SmallResults, train_small
-from kpegasos.solvers.stopping import Stopper
+from kpegasos.solvers.stopping import CUT_SHORT, Stopper
 from kpegasos.utils import tuning
 from kpegasos.utils.patience import CutShort, heed, heeding
 from kpegasos.utils.threads import even_ranges, n_threads, parallel_for
@@ -39,7 +40,11 @@ from kpegasos.utils.threads import even_ranges, n_threads, parallel_for
 Update = Callable[[int, Any, float, float], None]
 
 
-_STOPPED = {"max_time": "stopped by max_time", "completed": "did not reach tol"}
+_STOPPED = {
+    "max_time": "stopped by max_time",
+    "max_kernel_evaluations": "stopped by max_kernel_evaluations",
+    "completed": "did not reach tol",
+}
 
 
 @dataclass
@@ -90,6 +95,11 @@ class FitPlan:
         watched = self.in_step or settings.verbose or waits
         return "epoch" if watched and isinstance(chosen, str) and chosen == "auto" else chosen
 
+    @property
+    def is_costly(self) -> bool:
+        """Whether kernel values cost more than whatever else there is to do."""
+        return isinstance(self.make_rows, KernelRows) and self.make_rows.is_costly
+
     def make_run(self, pair: Pair, n_at_once: int, stopper: Stopper) -> PegasosRun:
         """Set up the run of a pair; a brief one if there is reason to stop."""
         settings = self.settings
@@ -98,7 +108,7 @@ class FitPlan:
             self._rows(pair, n_at_once, stopper),
             settings.options,
             n_steps=settings.n_steps,
-            epochs=settings.epochs_of(pair.problem.y.size),
+            epochs=settings.epochs_of(pair.problem.y.size, is_costly=self.is_costly),
             checkpoints=self.checkpoints,
             tol=settings.tol,
             seed=self.seed,
@@ -124,7 +134,7 @@ class FitPlan:
 
     def _rows(self, pair: Pair, n_at_once: int, stopper: Stopper) -> RowSource:
         """Give rows of a pair; for a brief run if there is reason to stop before they are made."""
-        if stopper.reason() not in ("interrupted", "max_time"):
+        if stopper.reason() not in CUT_SHORT:
             try:
                 with heeding(stopper.lasts):
                     return self.make_rows(pair, n_at_once, False)
@@ -144,12 +154,19 @@ class FitPlan:
         if not self.settings.polish or run.status == "stopped":
             return run.result()
         assert self.settings.tol is not None
-        result = polish(
-            run,
-            tol=self.settings.tol,
-            stopper=stopper,
-            on_round=lambda ascent: update(number, ascent, 0.5, 0.5),
-        )
+        try:
+            result = polish(
+                run,
+                tol=self.settings.tol,
+                stopper=stopper,
+                on_round=lambda ascent: update(number, ascent, 0.5, 0.5),
+            )
+        except ValueError as error:
+            # Values that were costly make a model all the same.
+            if not run.rows.is_costly or INDEFINITE not in str(error):
+                raise
+            run.state.certified = False
+            result = run.result()
         update(number, run, 1.0, 0.0)
         return result
 
@@ -169,7 +186,8 @@ def train_each(plan: FitPlan, stopper: Stopper, update: Update) -> Results:
     """
     plan.prepare(stopper)
     n_pairs, found = len(plan.pairs), None
-    threads = min(n_pairs, n_threads())
+    # Of a costly kernel the values of a row are shared out.
+    threads = 1 if plan.is_costly else min(n_pairs, n_threads())
     if not (plan.in_step or plan.settings.verbose or plan.settings.warm_start):
         found = _train_small(plan, stopper, threads)
     left = range(n_pairs) if found is None else found.left
@@ -370,6 +388,15 @@ def report_end(
             f"the estimator holds the model reached so far."
         )
     settings, tol = plan.settings, plan.settings.tol
+    claimed = plan.is_costly and plan.known["_kernel"].positive_definite
+    if claimed and any(map(math.isnan, results.column("gap"))):
+        warnings.warn(
+            f"{name} has no certificate, as the kernel's values show that it is not positive "
+            f"semi-definite.",
+            ConvergenceWarning,
+            stacklevel=stacklevel,
+        )
+        return
     for status, reason in _STOPPED.items():
         cut = _with_status(results, status) if status != "completed" or tol is not None else []
         if status == "completed":
@@ -385,6 +412,7 @@ def report_end(
                 ConvergenceWarning,
                 stacklevel=stacklevel,
             )
+    _warn_of_hidden_columns(name, plan.X, settings.own.get("kernel"), stacklevel=stacklevel + 1)
     if tol is None and "kernel" not in settings.own:  # or it has been said already
         _warn_of_large_features(
             name, plan.X, results, settings.options.batch_size, stacklevel=stacklevel + 1
@@ -462,6 +490,42 @@ def _warn_of_large_features(
         ConvergenceWarning,
         stacklevel=stacklevel,
     )
+
+
+#: A column hides the others if it has more than this share of the variance.
+_HIDES = 0.95
+
+
+def _warn_of_hidden_columns(name: str, X: Any, kernel: Any, *, stacklevel: int) -> None:
+    """Say so if one column makes nearly all of the distances that a kernel is a function of.
+
+    Parameters
+    ----------
+    name : str
+        Of the estimator.
+    X : ndarray or CSR matrix of shape (n_samples, n_features)
+    kernel : object
+    stacklevel : int
+        Of the warning, seen from here.
+
+    Warns
+    -----
+    UserWarning
+        Once, with the cure.
+    """
+    if not isinstance(kernel, str) or kernel not in ("rbf", "laplacian") or sparse.issparse(X):
+        return
+    variances = X[:: max(1, X.shape[0] // 4096)].var(axis=0, dtype=np.float64)  # of some rows
+    others = np.count_nonzero(variances) > 1
+    if others and variances.max() > _HIDES * variances.sum():
+        column = int(variances.argmax())
+        warnings.warn(
+            f"{name} sees little but column {column} of X, which has "
+            f"{variances[column] / variances.sum():.1%} of the variance, as the kernel is one of "
+            f"distances: scale the features, as StandardScaler does.",
+            UserWarning,
+            stacklevel=stacklevel,
+        )
 
 
 def _typical_size(X: Any) -> float:

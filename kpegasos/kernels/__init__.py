@@ -19,6 +19,7 @@ from kpegasos.kernels.functions import (
     Sigmoid,
     make_kernel,
 )
+from kpegasos.kernels.pairwise import PairwiseKernel
 
 __all__ = [
     "KERNELS",
@@ -31,6 +32,7 @@ __all__ = [
     "Kernel",
     "Laplacian",
     "Linear",
+    "PairwiseKernel",
     "Polynomial",
     "Product",
     "Scaled",

@@ -366,7 +366,9 @@ COMPARED = 32
 def is_foreign(kernel: Any) -> bool:
     """Tell whether a kernel, or one that it is made of, is a function or class of a user's own."""
     return any(
-        isinstance(part, CallableKernel) or not type(part).__module__.startswith("kpegasos.")
+        isinstance(part, CallableKernel)
+        or not getattr(part, "requires_vector_input", True)
+        or not type(part).__module__.startswith("kpegasos.")
         for part in parts_of(kernel)
     )
 

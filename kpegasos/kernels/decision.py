@@ -502,6 +502,40 @@ def gram_decision(
     return result
 
 
+def object_decision(
+    kernel: Any,
+    X: np.ndarray,
+    support_vectors: np.ndarray,
+    coefs: np.ndarray,
+    n_support: np.ndarray | None = None,
+) -> np.ndarray:
+    """`kernel_decision` of a `PairwiseKernel`: a kernel value for each object and support vector.
+
+    Parameters
+    ----------
+    kernel : PairwiseKernel
+    X : ndarray of shape (n_samples,), object
+    support_vectors : ndarray of shape (n_support_vectors,), object
+    coefs, n_support : ndarray
+        See `kernel_decision`.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_outputs), float64
+    """
+    size = support_vectors.size
+    if not (size and X.size):
+        return np.zeros((X.size, _n_outputs(coefs, n_support)))
+    height = max(1, _GATHERED // (8 * size))
+    parts = [
+        gram_decision(
+            kernel.block(X[top : top + height], support_vectors), np.arange(size), coefs, n_support
+        )
+        for top in range(0, X.size, height)
+    ]
+    return np.concatenate(parts)
+
+
 def kernel_product(
     values: KernelMatrix, columns: np.ndarray, offset: float, height: int, width: int | None = None
 ) -> np.ndarray:

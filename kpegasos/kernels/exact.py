@@ -34,6 +34,7 @@ from kpegasos.kernels.base import (
     uses_products,
 )
 from kpegasos.kernels.gemm import PackedKernel, aligned_ranges, panel_width
+from kpegasos.kernels.pairwise import is_costly
 from kpegasos.utils import tuning
 from kpegasos.utils.boundary import checked, require_shape
 from kpegasos.utils.compiled import compiled
@@ -373,17 +374,21 @@ class ExactValues:
             added = roundings(n_support, self._rows.X.shape[1])
             return symmetric.sums, symmetric.evaluations, added
         sums, evaluations = np.zeros(rows.size), 0
+        before = kernel.evaluations if is_costly(kernel) else 0
         top, features = -1, None
         for left, right in self._blocks(n_support, rows.size):
-            heed((left.stop - left.start) * (right.stop - right.start))
+            size = (left.stop - left.start) * (right.stop - right.start)
+            heed(0 if is_costly(kernel) else size)
             if left.start != top:
                 top, features = left.start, self._features(rows[left], not direct)
             opposite = features if left == right else self._features(rows[right], not direct)
             values = self._block((features, norms[left]), (opposite, norms[right]), direct)
-            evaluations += values.size
+            evaluations += size
             sums[left] += values @ weights[right]
             if left != right and left.start < n_support:
                 sums[right] += weights[left] @ values
+        if is_costly(kernel):
+            evaluations = kernel.evaluations - before
         return sums, evaluations, min(n_support, _TILE_ROWS) + n_support / 16 + 4
 
     def _blocks(self, n_support: int, n_rows: int) -> Iterator[tuple[slice, slice]]:

@@ -25,6 +25,7 @@ from kpegasos.kernels.base import (
     Kernel,
     finite_if_definite,
 )
+from kpegasos.kernels.pairwise import as_pairwise, takes_objects
 from kpegasos.utils import tuning
 from kpegasos.utils.compiled import compiled
 from kpegasos.utils.threads import even_ranges, parallel_for, threads_for
@@ -514,6 +515,8 @@ def make_kernel(kernel: Any, **parameters: Any) -> Kernel:
             f"kernel must be a name to take parameters, got {shown(kernel)} with "
             f"{sorted(parameters)}"
         )
+    if takes_objects(kernel):
+        return as_pairwise(kernel)
     return kernel if isinstance(kernel, Kernel) else CallableKernel(kernel)
 
 

@@ -38,6 +38,7 @@ from kpegasos.kernels.functions import Laplacian, city_block
 from kpegasos.kernels.gemm import PackedKernel
 from kpegasos.kernels.gemm import roundings as gemm_roundings
 from kpegasos.kernels.integers import Grid, PackedIntegers, find_grid
+from kpegasos.kernels.pairwise import is_costly
 from kpegasos.utils import tuning
 from kpegasos.utils.boundary import as_indices, require_range, require_shape
 from kpegasos.utils.patience import heed
@@ -110,6 +111,8 @@ class KernelPoints:
     work_dtype : dtype
         Of the arithmetic: float64 where float32 would round too much.
     can_pack : bool
+    is_costly : bool
+        Whether kernel values cost more than whatever else a solver does.
     squared_norms : ndarray of shape (n_samples,)
         Of centred points; empty where the kernel does not use them.
     diagonal : ndarray of shape (n_samples,), float64
@@ -139,6 +142,7 @@ class KernelPoints:
         self.n_samples = int(X.shape[0] if members is None else members.size)
         self.is_sparse = bool(sparse.issparse(X))
         self.can_pack = isinstance(kernel, InnerProductKernel) and not self.is_sparse
+        self.is_costly = is_costly(kernel)
         self._packed: PackedKernel | None = None
         self._lock = Lock()
         self._pace = pace_of(kernel, X)
@@ -403,7 +407,7 @@ class KernelPoints:
             packed.append(*right)
             packed.write(*left, values)
             return values
-        heed(A.shape[0] * B.shape[0])
+        heed(0 if self.is_costly else A.shape[0] * B.shape[0])  # which counts its own
         if isinstance(self.kernel, InnerProductKernel):
             values = inner_products(A, B, out)
             self.kernel.apply(values, left[1], right[1])
@@ -587,7 +591,7 @@ class KernelMatrix(KernelPoints):
         ValueError
             If shapes do not fit together.
         """
-        last = self.n_samples if last is None else last
+        last, before = self.n_samples if last is None else last, self.spent
         require_range("first and last", first, last, self.n_samples)
         require_shape("out", out, (members.size, last - first))
         left, whole, place = self.own(members), self._whole or self, 0
@@ -598,12 +602,21 @@ class KernelMatrix(KernelPoints):
                 whole.write(left, columns, begin - place + start, end - place + start)
             place += stop - start
         self._check(members, slice(first, last), out)
+        if self.is_costly:
+            return self.spent - before
         return int(members.size * (last - first))
+
+    @property
+    def spent(self) -> int:
+        """Values that a kernel has computed so far which keeps them itself; 0 of any other."""
+        return self.kernel.evaluations if is_costly(self.kernel) else 0
 
     def rows_at_once(self, most: int) -> int:
         """Return how many kernel rows take a moment: ``most``; fewer or none of a slow kernel."""
         if isinstance(self.kernel, InnerProductKernel):
             return most
+        if self.is_costly:
+            return 0
         some = self.features(slice(0, 64))
         return self._pace.rows(self._function, some, most, self.n_samples)
 

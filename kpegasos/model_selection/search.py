@@ -24,7 +24,13 @@ from kpegasos.estimators.bounds import Enclosed
 from kpegasos.estimators.exports import ExportMixin, sigmoids_of
 from kpegasos.estimators.kernel import PrecomputedMixin
 from kpegasos.exports.model import Model, Sigmoids
-from kpegasos.fitting.inputs import Settings, settings_of, some_weight, validated_rows
+from kpegasos.fitting.inputs import (
+    Settings,
+    settings_of,
+    some_weight,
+    validated_objects,
+    validated_rows,
+)
 from kpegasos.fitting.model import (
     fitted,
     parameters_read_later,
@@ -34,6 +40,7 @@ from kpegasos.fitting.model import (
 )
 from kpegasos.fitting.observers import CallbackObserver, CallbackSupportMixin, cell_bar, in_turn
 from kpegasos.fitting.pairs import Targets
+from kpegasos.kernels.pairwise import takes_objects
 from kpegasos.model_selection.folds import Folds, check_all_classes_are_tested, make_folds
 from kpegasos.model_selection.grid import Grid, make_grid
 from kpegasos.model_selection.results import (
@@ -365,7 +372,10 @@ class PegasosSVCCV(
                 "PegasosSVCCV has no model of all examples to predict with, since refit was False "
                 "or the search was stopped before it"
             )
-        given = self._is_precomputed() if reset else self.best_estimator_._kernel is None
+        kernel = self.kernel if reset else self.best_estimator_._kernel
+        if takes_objects(kernel):
+            return validated_objects(self, X, y)
+        given = self._is_precomputed() if reset else kernel is None
         return validated_rows(self, X, y, reset=reset, accept_sparse=not given)
 
     # --- predict ---
@@ -703,9 +713,10 @@ def _refitted(plan: _Plan, stopper: Stopper) -> dict[str, Any]:
     """Fit a model to all examples with the chosen parameters; return the fitted attributes."""
     begin, search, chosen = time.perf_counter(), plan.search, plan.grid.candidates[plan.best_index]
     certified = plan.grid.is_certified(chosen.kernel)
-    model = _model_of(
-        search, **chosen.parameters, **({} if certified else {"polish": False, "tol": None})
-    )
+    own: dict[str, Any] = {} if certified else {"polish": False, "tol": None}
+    if takes_objects(search.kernel):  # whose values are known by now
+        own["kernel"] = plan.grid.kernels[chosen.kernel]
+    model = _model_of(search, **chosen.parameters, **own)
     ended = {}
     try:
         model.fit(plan.X, plan.y, plan.weight)
@@ -716,14 +727,14 @@ def _refitted(plan: _Plan, stopper: Stopper) -> dict[str, Any]:
             return ended
     if hasattr(search, "feature_names_in_"):
         model.feature_names_in_ = search.feature_names_in_
-    own = {
+    attributes = {
         name: value
         for name, value in vars(model).items()
         # What the validation of X sets, a search has by its own.
         if name.endswith("_") and name not in ("n_features_in_", "feature_names_in_")
     }
     return {
-        **own,
+        **attributes,
         **ended,
         "best_estimator_": model,
         "refit_time_": time.perf_counter() - begin,

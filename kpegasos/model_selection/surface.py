@@ -15,8 +15,9 @@ import numpy as np
 
 from kpegasos.estimators.kernel import PegasosSVC
 from kpegasos.fitting.pairs import dtype_of_rows, make_pairs, share_classes
-from kpegasos.kernels.base import Kernel, bounds_rounding
+from kpegasos.kernels.base import Kernel, bounds_rounding, is_foreign
 from kpegasos.kernels.matrix import KernelMatrix, SharedProducts
+from kpegasos.kernels.pairwise import is_costly, placed
 from kpegasos.model_selection.cells import (
     ComputedPairs,
     GramPairs,
@@ -93,7 +94,12 @@ def search_surface(
         If a kernel's values show that it is not positive semi-definite, or the budget has no room
         for a few rows.
     """
-    held = _HeldValues(X, labels, folds, [*kernels.values()], Cs, tol, intercept_scaling, row_dtype)
+    given, asked = X, dict(kernels)
+    for number, kernel in kernels.items():
+        if kernel is not None and is_foreign(kernel):  # then there is no other
+            own_mb = 0.5 * budget_mb(cache_mb, 16.0 * labels.size**2 / tuning.MEBIBYTE)
+            asked[number], X = placed(kernel, X, own_mb)
+    held = _HeldValues(X, labels, folds, [*asked.values()], Cs, tol, intercept_scaling, row_dtype)
     most = max(len(folds.tests), len(held.pairs)) * len(kernels)
     held.plan(cache_mb, min(most, n_threads()))
     task = Task(
@@ -108,12 +114,12 @@ def search_surface(
         on_cells,
     )
     works = []
-    for number, kernel in kernels.items():
+    for number, kernel in asked.items():
         outcome = (known or {}).get(number)
         outcome = outcome or KernelOutcome.empty(number, folds, Cs.size, len(held.pairs))
         if kernel is not None and not kernel.positive_definite:
             model = PegasosSVC(
-                kernel=kernel,
+                kernel=kernels[number],
                 fit_intercept=intercept_scaling > 0,
                 intercept_scaling=intercept_scaling or 1.0,
                 decision_function_shape="ovo",
@@ -121,7 +127,7 @@ def search_surface(
                 row_dtype=row_dtype,
                 random_state=seed,
             )
-            works.append(single_fits_work(task, outcome, model, X, labels, folds))
+            works.append(single_fits_work(task, outcome, model, given, labels, folds))
         elif len(held.pairs) == 1:
             works.append(binary_work(task, outcome, partial(held.rows, kernel)))
         else:
@@ -204,7 +210,9 @@ class _HeldValues:
         self._grant = ACCOUNT.grant(wanted_mb, min(wanted_mb, _LEAST_MB))
         self._budget = self._grant.mb
         left = self._budget - whole_mb - part_mb
-        self.whole = left >= 0.0
+        is_small = left >= 0.0
+        # Of a costly kernel no value is computed that nobody asks for.
+        self.whole = is_small and not is_costly(self._kernels[0])
         if self.whole:
             self._shares = can_share and shared_mb <= left
             left -= shared_mb if self._shares else 0.0
@@ -213,7 +221,7 @@ class _HeldValues:
             self.n_open = min(n_open, 1 + int(left / whole_mb))
         else:  # a fifth of the rows is for hard cells
             self.n_threads = 1
-            self._budget /= 1.2
+            self._budget /= 1.0 if is_small else 1.2
         self._products = SharedProducts(
             self._X, self._order, lambda values: GramRows.from_values(values).gram
         )

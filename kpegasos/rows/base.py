@@ -442,10 +442,14 @@ class RowSource(ABC):
     computes_as_asked : bool
         Whether a loop waits for kernel values. Before those of a step `advance` may raise
         `kpegasos.utils.patience.CutShort`.
+    is_costly : bool
+        Whether kernel values cost more than whatever else a solver does, and are kept for all.
     cheap_evaluation : bool
         Whether `evaluate` costs no pass over the data.
     evaluations : int
         Kernel values computed so far.
+    unclaimed : int
+        Those computed before any run, until one claims them.
     tolerated_error : float
         Error of a kernel value for which the kernel is not blamed, although the certificate takes
         the values as they are.
@@ -455,9 +459,11 @@ class RowSource(ABC):
     image_size: int = 0
     row_capacity: int = 0
     computes_as_asked: bool = False
+    is_costly: bool = False
     cheap_evaluation: bool = True
     tolerated_error: float = 0.0
     evaluations: int = 0
+    unclaimed: int = 0
     unchanging: bool = False
 
     def __init_subclass__(cls, *, unchanging: bool = False, **options: Any) -> None:
@@ -568,7 +574,7 @@ class RowSource(ABC):
 
     def claim_construction(self) -> int:
         """Count kernel values computed before any run, once: the first run's own."""
-        return int(vars(self).pop("_unclaimed", 0))  # at once: runs may begin together
+        return int(vars(self).pop("unclaimed", 0))  # at once: runs may begin together
 
     def forget(self) -> None:  # noqa: B027
         """Give up what is kept of earlier steps, since an error may have left it half done."""
@@ -622,6 +628,7 @@ class KernelSource(RowSource):
         """Know the points of a kernel matrix, and how far off its values are."""
         self.points = TrainingPoints(values.kernel, values.X, values.members)
         self.rounding, self.exact = values.rounding, values.exact
+        self.is_costly = values.is_costly
         self.tolerated_error = float(np.finfo(values.dtype).eps) * self.largest
 
     @cached_property

@@ -58,7 +58,7 @@ class GramRows(KernelSource, unchanging=True):
         positive_definite = as_flag("positive_definite", positive_definite)
         evaluations = as_integer("evaluations", evaluations, least=0)
         super().__init__(gram.shape[0], intercept_scaling, positive_definite)
-        self.evaluations = self._unclaimed = evaluations
+        self.evaluations = self.unclaimed = evaluations
         self.image_size = self.row_capacity = self.n_samples
         self.gram = np.ascontiguousarray(gram)
         self.rounding, self.exact = rounding, exact

@@ -544,7 +544,7 @@ class SolverRun(ABC):
         """Ask the stopper for a reason, once the first slice of the run is done."""
         steps = self.state.loop.counters.item(STEPS) - self._first
         draws = steps * self.parameters.batch_size
-        is_enough = draws >= self._first_draws or self._slicer.is_slow
+        is_enough = draws >= self._first_draws or self._slicer.is_slow or self.rows.is_costly
         return stopper.reason() if is_enough else None
 
     # --- evaluating ---

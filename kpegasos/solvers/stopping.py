@@ -17,12 +17,14 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
-from kpegasos.utils.patience import CutShort, heeding
+from kpegasos.utils.patience import Counter, CutShort, counting, heeding
 from kpegasos.utils.threads import at_work
 
+#: Reasons to stop that leave a run where it stands.
+CUT_SHORT = ("interrupted", "max_time", "max_kernel_evaluations")
 #: Seconds after a press that has interrupted for good in which others belong to it.
 _WAY_OUT = 1.0
 #: Seconds after Ctrl-C in which a run that has no model yet may make one.
@@ -64,7 +66,7 @@ class Stopper:
     """
 
     def __init__(self, max_time: float | None = None) -> None:
-        self._begin = time.perf_counter()
+        self._begin, self._counter = time.perf_counter(), Counter()
         self.deadline: float | None = None
         self.latest = math.inf
         self.limit(max_time)
@@ -78,6 +80,13 @@ class Stopper:
         """Stop so many seconds after the stopper was made; None for no limit."""
         self.deadline = None if max_time is None else self._begin + max_time
         self.latest = math.inf if self.deadline is None else self.deadline + 0.2
+
+    def paying(self, most: int | None) -> AbstractContextManager[None]:
+        """Open a block after so many kernel values of which there is reason to stop."""
+        if most is None:
+            return nullcontext()
+        self._counter.most = most
+        return counting(self._counter)
 
     def interrupt(self) -> None:
         """Ask all runs to stop."""
@@ -118,13 +127,15 @@ class Stopper:
         return part
 
     def reason(self) -> str | None:
-        """``"interrupted"``, ``"stopped"``, ``"max_time"`` or None."""
+        """One of `CUT_SHORT`, ``"stopped"`` or None."""
         if self.interrupted:
             return "interrupted"
         if self._failed.is_set():
             return "stopped"
         if self.deadline is not None and time.perf_counter() >= self.deadline:
             return "max_time"
+        if self._counter.values >= self._counter.most:
+            return "max_kernel_evaluations"
         return None
 
 

@@ -8,6 +8,7 @@ them. `kpegasos.utils.threads` carries blocks on to its threads.
 from __future__ import annotations
 
 import math
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -31,15 +32,18 @@ class Counter:
     ----------
     values : int
         Near enough to be shown: threads that count at the same moment count once.
+    most : float
+        How many are paid for; see `room`.
     """
 
     values = 0
+    most = math.inf
 
 
 #: What to ask, and whether it is asked within `finishing`, too.
 _Waiting = tuple[Callable[[], bool], bool]
 _waiting: ContextVar[tuple[_Waiting, ...]] = ContextVar("kpegasos_waiting", default=())
-_counter: ContextVar[Counter | None] = ContextVar("kpegasos_counter", default=None)
+_counters: ContextVar[tuple[Counter, ...]] = ContextVar("kpegasos_counters", default=())
 
 
 def heed(n_values: int = 0) -> None:
@@ -53,9 +57,19 @@ def heed(n_values: int = 0) -> None:
     for goes_on, _ in _waiting.get():
         if not goes_on():
             raise CutShort
-    counter = _counter.get()
-    if counter is not None:
+    count(n_values)
+
+
+def count(n_values: int) -> None:
+    """Count so many kernel values, whoever waits for them."""
+    for counter in _counters.get():
         counter.values += n_values
+
+
+def room() -> int:
+    """Return how many kernel values may still be counted."""
+    left = min((counter.most - counter.values for counter in _counters.get()), default=math.inf)
+    return int(min(left, sys.maxsize))
 
 
 @contextmanager
@@ -87,7 +101,7 @@ def finishing() -> Any:
 
 def counting(counter: Counter) -> Any:
     """Count the kernel values of a block."""
-    return _set(_counter, counter)
+    return _set(_counters, (*_counters.get(), counter))
 
 
 class Pace:
@@ -110,7 +124,7 @@ class Pace:
 
     def square(self, function: Callable[[Any, Any], Any], A: Any, most: int) -> int:
         """Choose rows at a time for `timed` against themselves: at most ``most``, or one."""
-        return most if self._is_quick(function, A, A, A.shape[0] * most) else 1
+        return most if self.is_quick(function, A, A, A.shape[0] * most) else 1
 
     def rows(self, function: Callable[[Any, Any], Any], A: Any, most: int, width: int) -> int:
         """Return how many rows of so many values make one `call`: ``most``, or fewer.
@@ -122,7 +136,7 @@ class Pace:
             A few rows that tell how long a value takes.
         most, width : int
         """
-        if self._is_quick(function, A, A, most * width):
+        if self.is_quick(function, A, A, most * width):
             return most
         return min(most, int(0.1 / (self._seconds_each * width)))
 
@@ -131,7 +145,7 @@ class Pace:
         n_rows, n_columns = A.shape[0], B.shape[0]
         heed()
         size = n_rows * n_columns
-        if self._is_quick(function, A, B, size):
+        if self.is_quick(function, A, B, size):
             return self.timed(function, A, B)
         values: np.ndarray | None = None
         top = left = 0
@@ -152,7 +166,7 @@ class Pace:
         assert values is not None
         return values
 
-    def _is_quick(self, function: Callable[[Any, Any], Any], A: Any, B: Any, size: int) -> bool:
+    def is_quick(self, function: Callable[[Any, Any], Any], A: Any, B: Any, size: int) -> bool:
         """Tell whether so many values take less than a moment; by a few, if by none before."""
         if math.isnan(self._seconds_each):
             # Calls that find out, until one tells.

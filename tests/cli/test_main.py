@@ -12,7 +12,7 @@ from cli_cases import accuracy, write_examples
 
 from kpegasos import cli, losses
 from kpegasos.cli import train
-from kpegasos.cli.main import COMMANDS
+from kpegasos.cli.main import COMMANDS, parse
 from kpegasos.kernels import functions
 
 ERROR = "kpegasos predict:"
@@ -38,6 +38,14 @@ print(sorted({'numpy', 'numba', 'scipy', 'sklearn', 'matplotlib'} & set(sys.modu
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.count("usage: kpegasos") == 1 + len(COMMANDS)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("words", [["help"], ["help", "train"]])
+def test_help_is_a_word_as_well(words, capsys):
+    with pytest.raises(SystemExit) as end:
+        parse(words)
+    assert not end.value.code
+    assert capsys.readouterr().out.startswith(" ".join(["usage: kpegasos", *words[1:]]))
 
 
 @pytest.mark.slow

@@ -137,6 +137,7 @@ FAULTS = {
     "infinite value": (b"1 1:-Infinity", "entries must be column:value.* got '1:-Infinity'"),
     "value beyond float32": (b"1 1:1e39", "label and values must be finite in float32"),
     "column beyond C": (b"1 9223372036854775808:2", "columns must increase .* 2147483647 at most"),
+    "column 0": (b"1 0:2", "columns must increase .* got '0' after 0; .* zero_based=False"),
     "columns not sorted": (b"1 3:2 2:2", "columns must increase .* got '2' after 3"),
     "column too large": (b"1 1:1 12:2", "columns must be at most n_features = 9, got 12"),
     "query nan": (b"1 qid:nan 1:2", "qid must be a whole number, got 'nan'"),

@@ -9,15 +9,15 @@ from experiments._catalog import HERE, ROOT
 from experiments._claims import FAILS, HOLDS, OURS, PARTLY, SOURCES
 from experiments._text import (
     BLOCKS,
-    FINDINGS,
     Documents,
+    every_experiment,
     findings,
     machine_line,
     outside,
     pages,
     provenance,
     render,
-    table,
+    verdicts,
 )
 
 PAGES = pages(ROOT)
@@ -143,28 +143,32 @@ def rewrite(bench, change):
     path.write_text(json.dumps(document))
 
 
-def test_claims_of_the_sources_stand_in_the_table(claiming):
-    lines = table(Documents(claiming.folder)).splitlines()
-    assert "| It rises. | Zhou | It ends at 1.0. | ✓ | [`line`](figures/line.png) |" in lines
-    assert not any("ours" in line for line in lines)
-    assert findings(Documents(claiming.folder)) == "", "the experiments of findings are not here"
+def test_claims_stand_below_their_figure_and_are_counted(claiming):
+    documents = Documents(claiming.folder)
+    lines = every_experiment(documents).splitlines()
+    assert "### `line`" in lines
+    assert any(line.endswith("](../figures/line.png)") for line in lines)
+    assert "- ✓ **It rises.** (Zhou) It ends at 1.0. *✓ if above 0.*" in lines
+    assert "- **It is ours.** It ends at 1.0 too." in lines
+    assert "1 hold here (✓), 0 hold in part (~), 0 do not (✗)" in verdicts(documents)
+    assert findings(documents) == "", "the experiments of findings are not here"
     rewrite(claiming, lambda document: document["results"].update(curve=[0, -2.5]))
-    assert "| It ends at −2.5. | ✗ |" in table(Documents(claiming.folder))
+    assert "- ✗ **It rises.**" in every_experiment(Documents(claiming.folder))
+    assert "0 hold in part (~), 1 do not (✗)" in verdicts(Documents(claiming.folder))
 
 
-def test_findings_have_title_sentence_and_figure(claiming):
-    name = FINDINGS[0]
+def test_findings_are_links_to_their_pages(claiming):
+    name = "warm_start"
     claiming.module.rename(claiming.folder / f"{name}.py")
     results = claiming.folder / "results"
     (results / "line.json").rename(results / f"{name}.json")
     text = findings(Documents(claiming.folder))
-    assert text.startswith("## What we found\n\n**It is ours.** It ends at 1.0 too.")
-    assert text.endswith(f"![It is ours.](figures/{name}.png)")
+    assert text.startswith(f"- [It is ours.](docs/findings/{name}.md)")
 
 
 def test_text_command_writes_the_blocks(claiming, capsys, monkeypatch):
     page = claiming.root / "README.md"
-    page.write_text("<!-- begin: claims -->\n<!-- end: claims -->\n")
+    page.write_text("<!-- begin: experiments -->\n<!-- end: experiments -->\n")
     assert claiming("--text") == 0
     assert "It ends at 1.0." in page.read_text()
     assert "written: README.md\n" in capsys.readouterr().out
@@ -182,6 +186,6 @@ def test_results_are_older_when_the_experiment_has_changed(claiming):
     claiming.module.write_text(source + "\nCHANGED = True\n")
     documents = Documents(claiming.folder)
     assert documents.older("line")
-    assert "| ✓† |" in table(documents)
+    assert "measured by other code" in every_experiment(documents).lower()
     assert "1 of 1 were measured by other code (†)." in machine_line(documents)
     assert "`line` †" in provenance(documents)

@@ -1,0 +1,468 @@
+"""Kernels that cost: objects as X, each pair evaluated once, budgets, engines, files, faults."""
+
+import pickle
+import time
+from collections import Counter
+from functools import partial
+from threading import Lock
+
+import joblib
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process.kernels import Kernel as GPKernel
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from kpegasos import PairwiseKernel, PegasosSVC, PegasosSVCCV, PegasosSVR, make_kernel
+from kpegasos.kernels.pairwise import as_objects
+
+N, PROBES = 60, 6
+
+
+def letters(word):
+    """Normalised counts of pairs of letters."""
+    counts = Counter(word[k : k + 2] for k in range(len(word) - 1))
+    norm = sum(n**2 for n in counts.values()) ** 0.5
+    return {part: n / norm for part, n in counts.items()}
+
+
+def shared(a, b):
+    return sum(n * b.get(part, 0.0) for part, n in a.items())
+
+
+def words(n, n_classes=2, seed=0):
+    """Strings of different lengths; the class says how often a letter follows itself."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % n_classes
+    steps = [np.roll([0.7, 0.1, 0.1, 0.1], label) for label in y]
+    X = ["".join("ACGT"[k] for k in np.cumsum(rng.choice(4, size=20 + i % 7, p=p)) % 4)
+         for i, p in enumerate(steps)]  # fmt: skip
+    return X, y
+
+
+class Counted:
+    """A function of two objects that notes which it was asked for."""
+
+    def __init__(self, function=shared):
+        self.function, self.asked = function, Counter()
+
+    def __call__(self, a, b):
+        self.asked[frozenset(tuple(sorted(each.items())) for each in (a, b))] += 1
+        return self.function(a, b)
+
+    @property
+    def calls(self):
+        return self.asked.total()
+
+
+def counted(**options):
+    """A kernel of strings, and what counts its calls."""
+    function = Counted()
+    return PairwiseKernel(function, prepare=letters, **options), function
+
+
+def gram(X):
+    prepared = [*map(letters, X)]
+    return np.array([[shared(a, b) for b in prepared] for a in prepared])
+
+
+# --- objects --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("polish", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_model_is_that_of_the_matrix(n_classes, polish):
+    X, y = words(N, n_classes)
+    options = {"polish": polish, "tol": 1e-8 if polish else None, "random_state": 0}
+    one = PegasosSVC(kernel=PairwiseKernel(shared, prepare=letters), **options).fit(X, y)
+    other = PegasosSVC(kernel="precomputed", **options).fit(gram(X), y)
+    if not polish:
+        assert_array_equal(one.support_, other.support_)
+    strange, _ = words(20, n_classes, seed=1)
+    values = gram([*strange, *X])[:20, 20:]
+    decisions = one.decision_function(strange)
+    assert_allclose(decisions, other.decision_function(values), atol=1e-3 if polish else 1e-12)
+    assert_array_equal(one.support_vectors_, np.array(X, dtype=object)[one.support_])
+
+
+@pytest.mark.parametrize("as_X", [list, tuple, np.array, partial(np.array, dtype=object)])
+def test_any_sequence_of_objects_is_X(as_X):
+    X, y = words(N)
+    kernel = PairwiseKernel(shared, prepare=letters)
+    model = PegasosSVC(kernel=kernel, random_state=0).fit(as_X(X), y.astype(str))
+    assert model.score(as_X(X), y.astype(str)) > 0.9
+    assert model.predict(as_X(X[:1])).shape == (1,)
+
+
+def test_arrays_of_different_lengths_are_objects():
+    rng = np.random.default_rng(0)
+    X = [rng.normal(i % 2, 1.0, size=5 + i % 3) for i in range(N)]
+    kernel = PairwiseKernel(lambda a, b: float(np.exp(-((a.mean() - b.mean()) ** 2))))
+    assert PegasosSVC(kernel=kernel, random_state=0).fit(X, np.arange(N) % 2).score(
+        X, np.arange(N) % 2
+    ) > 0.7  # fmt: skip
+    kernel = PairwiseKernel(lambda a, b: float(np.exp(-((a.mean() - b.mean()) ** 2))))
+    y = np.array([x.mean() for x in X])
+    assert PegasosSVR(kernel=kernel, C=10.0, random_state=0).fit(X, y).score(X, y) > 0.9
+
+
+def test_objects_go_through_scikit_learn():
+    X, y = words(N)
+    kernel = PairwiseKernel(shared, prepare=letters)
+    model = PegasosSVC(kernel=kernel, random_state=0)
+    scores = cross_val_score(model, X, y, cv=3)
+    assert scores.mean() > 0.9
+    assert clone(model).kernel is kernel
+    lower = FunctionTransformer(lambda X: [x.lower() for x in X])
+    assert make_pipeline(lower, clone(model)).fit(X, y).score(X, y) > 0.9
+
+
+def test_model_is_pickled_without_values():
+    X, y = words(N)
+    kernel = PairwiseKernel(shared, prepare=letters)
+    model = PegasosSVC(kernel=kernel, random_state=0).fit(X, y)
+    again = pickle.loads(pickle.dumps(model))
+    assert again._kernel.evaluations == 0
+    strange, _ = words(9, seed=1)
+    assert_allclose(again.decision_function(strange), model.decision_function(strange), rtol=1e-12)
+    assert again._kernel.evaluations == 9 * model.support_.size
+
+
+class OfSets(GPKernel):
+    """Of the kind of scikit-learn's Gaussian processes."""
+
+    requires_vector_input = False
+
+    def __call__(self, X, Y=None):
+        Y = X if Y is None else Y
+        return np.array([[float(len(set(a) & set(b))) for b in Y] for a in X])
+
+    def diag(self, X):
+        return np.array([float(len(set(a))) for a in X])
+
+    def is_stationary(self):
+        return False
+
+
+def test_kernels_of_gaussian_processes_are_kernels_of_objects():
+    X, y = ["abc", "abd", "xyz", "xyw"] * 5, [0, 0, 1, 1] * 5
+    model = PegasosSVC(kernel=OfSets(), random_state=0).fit(X, y)
+    assert_array_equal(model.predict(["bc", "yzw"]), [0, 1])
+    assert make_kernel(OfSets()).diag(["aab"]) == [2.0]
+
+
+def test_blocks_see_vectors_as_a_matrix():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(N, 3)), np.arange(N) % 2
+
+    def product(A, B):
+        assert A.shape == (1, 3)
+        return A @ B.T
+
+    model = PegasosSVC(kernel=PairwiseKernel(product, blocks=True), epochs=5, random_state=0)
+    other = PegasosSVC(kernel="linear", epochs=5, random_state=0)
+    decisions = model.fit(X, y).decision_function(X)
+    assert_allclose(decisions, other.fit(X, y).decision_function(X), atol=1e-9)
+
+
+# --- what is evaluated ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", [{}, {"epochs": 1}, {"polish": True}, {"C": 0.01}])
+def test_fit_asks_for_rows_of_violators_alone(options):
+    X, y = words(N)
+    kernel, function = counted(diagonal=1.0)
+    model = PegasosSVC(kernel=kernel, random_state=0, **options).fit(X, y)
+    assert kernel.evaluations == function.calls == model.kernel_evaluations_
+    assert function.calls <= N * (N + 1) // 2 + PROBES + 1
+    if not options.get("polish"):  # its support is all that has violated
+        support = model.support_.size
+        assert function.calls == support * N - support * (support + 1) // 2 + PROBES + 1
+
+
+def test_polish_asks_for_little_more_than_a_certificate_takes():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2))
+    y = (X[:, 0] + 0.3 * rng.normal(size=400) > 0).astype(int)
+    kernel = PairwiseKernel(lambda a, b: float(np.exp(-((a - b) @ (a - b)))), diagonal=1.0)
+    model = PegasosSVC(kernel=kernel, C=10.0, polish=True, random_state=0).fit(X, y)
+    support = model.support_.size
+    assert model.relative_gap_ <= 0.01
+    least = support * 400 - support**2 / 2
+    assert kernel.evaluations < 1.4 * least
+
+
+def test_no_pair_is_evaluated_twice():
+    X, y = words(N, 3)
+    kernel, function = counted()
+    for C in (0.1, 1.0, 10.0):
+        PegasosSVC(C, kernel=kernel, polish=True, random_state=0).fit(X, y).score(X, y)
+    search = PegasosSVCCV(3, kernel=kernel, cv=3, random_state=0).fit(X, y)
+    assert search.predict(X).shape == (N,)
+    assert function.calls <= N * (N + 1) // 2 + PROBES
+    assert max(function.asked.values()) <= 2
+
+
+def test_prediction_costs_the_support():
+    X, y = words(N)
+    kernel, function = counted()
+    model = PegasosSVC(kernel=kernel, random_state=0).fit(X, y)
+    before, (strange, _) = function.calls, words(13, seed=1)
+    model.predict(strange)
+    assert function.calls - before == 13 * model.support_.size
+
+
+def test_small_memory_costs_values_not_the_model():
+    X, y = words(N)
+    kernel, function = counted(cache_mb=1e-3)  # two rows
+    model = PegasosSVC(kernel=kernel, random_state=0).fit(X, y)
+    whole, of_whole = counted()
+    other = PegasosSVC(kernel=whole, random_state=0).fit(X, y)
+    assert_allclose(model.decision_function(X), other.decision_function(X), rtol=1e-9)
+    assert function.calls > of_whole.calls
+
+
+def test_slow_function_of_rows_is_asked_for_rows_of_violators_alone():
+    calls = Counter()
+
+    def slow(A, B):
+        time.sleep(2e-4 * A.shape[0] * B.shape[0])
+        calls["values"] += A.shape[0] * B.shape[0]
+        return np.exp(-((A[:, None] - B) ** 2).sum(axis=2))
+
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(100, 2)), np.arange(100) % 2
+    model = PegasosSVC(kernel=slow, epochs=1, random_state=0).fit(X, y)
+    support, found = model.support_.size, 1 + 1 + 8 + 64 + 512  # out that it is slow
+    assert calls["values"] <= support * 100 - support**2 / 2 + 100 + PROBES + found
+    with pytest.raises(ValueError, match="must be one of vectors"):
+        PegasosSVC(kernel=PairwiseKernel(shared, prepare=letters)).fit(*words(N)).to_sklearn()
+
+
+# --- budgets --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("polish", [False, True])
+def test_budget_is_kept_and_gone_on_from(polish):
+    X, y = words(N)
+    kernel = PairwiseKernel(shared, prepare=letters, diagonal=1.0)
+    model = PegasosSVC(
+        kernel=kernel, polish=polish, max_kernel_evaluations=500, warm_start=True, random_state=0
+    )
+    with pytest.warns(ConvergenceWarning, match="stopped by max_kernel_evaluations"):
+        model.fit(X, y)
+    assert kernel.evaluations == 500
+    assert 0.0 < model.relative_gap_ < np.inf
+    assert model.objective_ - model.duality_gap_ <= PegasosSVC(
+        kernel="precomputed", polish=True, tol=1e-6
+    ).fit(gram(X), y).objective_  # fmt: skip
+    model.set_params(max_kernel_evaluations=None).fit(X, y)
+    assert kernel.evaluations <= N * (N + 1) // 2 + PROBES + 1
+
+
+def test_budget_of_a_built_in_kernel():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(3000, 5)), rng.integers(2, size=3000)
+    model = PegasosSVC(max_kernel_evaluations=10**6, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="max_kernel_evaluations"):
+        model.fit(X, y)
+    assert 10**6 <= model.kernel_evaluations_ < 3e6
+
+
+@pytest.mark.parametrize("budget", [0, 1.5, "many"])
+def test_budget_is_checked(budget):
+    with pytest.raises(ValueError, match="max_kernel_evaluations must be"):
+        PegasosSVC(max_kernel_evaluations=budget).fit([[0.0], [1.0]], [0, 1])
+
+
+# --- engines --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("backend", ["threading", "loky"])
+def test_jobs_make_the_same_model(backend):
+    X, y = words(40)
+    models = []
+    for n_jobs in (1, 2):
+        kernel = PairwiseKernel(slow_shared, prepare=letters, n_jobs=n_jobs)
+        with joblib.parallel_config(backend):
+            models.append(PegasosSVC(kernel=kernel, epochs=2, random_state=0).fit(X, y))
+        assert kernel.evaluations <= 40 * 41 // 2 + PROBES
+    assert_array_equal(models[0].dual_coef_, models[1].dual_coef_)
+
+
+def slow_shared(a, b):
+    time.sleep(0.02)
+    return shared(a, b)
+
+
+def test_function_that_cannot_be_pickled_is_told():
+    lock = Lock()
+
+    def guarded(a, b):
+        with lock:
+            return slow_shared(a, b)
+
+    kernel = PairwiseKernel(guarded, prepare=letters, n_jobs=2)
+    with pytest.raises(ValueError, match="function must be one that can be pickled"):
+        PegasosSVC(kernel=kernel, random_state=0).fit(*words(40))
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+def test_saved_values_are_not_evaluated_again(tmp_path):
+    X, y = words(N)
+    kernel, _ = counted()
+    model = PegasosSVC(kernel=kernel, random_state=0).fit(X, y)
+    kernel.save(tmp_path / "values.npz")
+    again, function = counted()
+    again.load(tmp_path / "values.npz")
+    order = np.random.default_rng(0).permutation(N)
+    again.placed([X[i] for i in order])
+    other = PegasosSVC(kernel=again, random_state=0).fit(X, y)
+    assert function.calls <= PROBES
+    assert_array_equal(model.dual_coef_, other.dual_coef_)
+
+
+def test_values_of_another_kernel_are_refused(tmp_path):
+    X, y = words(N)
+    kernel, _ = counted()
+    PegasosSVC(kernel=kernel, epochs=1, random_state=0).fit(X, y)
+    kernel.save(tmp_path / "values.npz")
+    other = PairwiseKernel(lambda a, b: 0.5 * shared(a, b), prepare=letters)
+    other.load(tmp_path / "values.npz")
+    with pytest.raises(ValueError, match="must be that of the values that were loaded"):
+        PegasosSVC(kernel=other, random_state=0).fit(X, y)
+
+
+@pytest.mark.parametrize("content", [b"", b"no archive", b"PK\x03\x04 and nothing else"])
+def test_damaged_file_is_told(tmp_path, content):
+    path = tmp_path / "values.npz"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="path must be a file of kernel values"):
+        PairwiseKernel(shared).load(path)
+
+
+# --- faults ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda a, b: np.nan, "kernel must return finite values"),
+        (lambda a, b: 1j, "kernel must return real numbers, got dtype complex128"),
+        (lambda a, b: [1.0, 2.0], "kernel must return a number for each pair"),
+        (lambda a, b: "near", "kernel must return real numbers, got dtype <U4"),
+        (lambda a, b: float(len(a) - len(b)), "kernel must be symmetric, got .* average"),
+    ],
+)
+def test_values_are_checked(function, message):
+    with pytest.raises(ValueError, match=message):
+        PegasosSVC(kernel=PairwiseKernel(function), random_state=0).fit(*words(N))
+
+
+def test_block_of_another_shape_is_told():
+    kernel = PairwiseKernel(lambda A, B: np.ones(len(B)), blocks=True)
+    with pytest.raises(ValueError, match=r"an array of shape \(1, 1\)"):
+        PegasosSVC(kernel=kernel).fit(*words(N))
+
+
+def test_told_diagonal_is_compared():
+    kernel = PairwiseKernel(shared, prepare=letters, diagonal=2.0)
+    with pytest.raises(ValueError, match=r"diagonal must be that of the function, 1 .*, got 2"):
+        PegasosSVC(kernel=kernel).fit(*words(N))
+
+
+def test_error_of_the_function_leaves_model_and_values():
+    X, y = words(N)
+    left = [10**6]
+
+    def function(a, b):
+        left[0] -= 1
+        if left[0] < 0:
+            raise RuntimeError("the instrument is out of order")
+        return shared(a, b)
+
+    kernel = PairwiseKernel(function, prepare=letters)
+    model = PegasosSVC(kernel=kernel, epochs=1, random_state=0).fit(X, y)
+    before, support = kernel.evaluations, model.support_
+    left[0] = 100
+    with pytest.raises(RuntimeError, match="out of order") as caught:
+        model.set_params(epochs=20, C=1e-3).fit(X, y)
+    assert model.support_ is support
+    assert kernel.evaluations == before + 100
+    assert getattr(caught.value, "__notes__", ["so far"])[0].endswith("so far.")
+    left[0] = 10**6
+    model.fit(X, y)
+    assert kernel.evaluations <= N * (N + 1) // 2 + PROBES
+
+
+@pytest.mark.parametrize("X", ["text", {"a": 1}, [], 7, iter("ab"), None])
+def test_what_is_no_sequence_is_told(X):
+    with pytest.raises(ValueError, match="X must be a sequence of one object or more"):
+        PegasosSVC(kernel=PairwiseKernel(shared)).fit(X, [0, 1])
+
+
+def test_objects_that_cannot_be_told_apart_are_refused():
+    with pytest.raises(ValueError, match="X must hold objects that can be told apart"):
+        PegasosSVC(kernel=PairwiseKernel(shared)).fit([Lock(), Lock()], [0, 1])
+
+
+def test_lengths_of_X_and_y_have_to_agree():
+    with pytest.raises(ValueError, match="y must be a vector with an entry for each object"):
+        PegasosSVC(kernel=PairwiseKernel(shared)).fit(*words(N)[:1], [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"function": 3}, "function must be a function"),
+        ({"prepare": 3}, "prepare must be a function"),
+        ({"diagonal": -1.0}, "diagonal must be"),
+        ({"blocks": 1}, "blocks must be"),
+        ({"cache_mb": 0.0}, "cache_mb must be"),
+    ],
+)
+def test_parameters_are_checked(options, message):
+    with pytest.raises(ValueError, match=message):
+        PairwiseKernel(**{"function": shared, **options})
+
+
+def distance(a, b):
+    """No kernel: the more alike, the smaller."""
+    return float(abs(len(a) - len(b)))
+
+
+@pytest.mark.parametrize("polish", [True, False])
+def test_indefinite_kernel_gives_a_model_and_no_certificate(polish):
+    X, y = words(N)
+    kernel = PairwiseKernel(distance)
+    model = PegasosSVC(kernel=kernel, C=100.0, polish=polish, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="has no certificate"):
+        model.fit(X, y)
+    assert np.isnan(model.duality_gap_)
+    assert np.isfinite(model.decision_function(X)).all()
+
+
+def test_noisy_values_are_asked_for_once():
+    X, y = words(N)
+    rng = np.random.default_rng(0)
+    kernel = PairwiseKernel(
+        lambda a, b: shared(a, b) + 0.1 * rng.normal(), prepare=letters, positive_definite=False
+    )
+    model = PegasosSVC(kernel=kernel, random_state=0).fit(X, y)
+    places = kernel.placed(X)[1][:, 0].astype(int)
+    support = places[model.support_]
+    values = kernel.between(support, support)
+    assert_array_equal(values, values.T)
+    assert model.score(X, y) > 0.8
+
+
+def test_as_objects_takes_rows_of_a_matrix():
+    objects = as_objects(np.arange(6.0).reshape(3, 2))
+    assert objects.shape == (3,)
+    assert_array_equal(objects[2], [4.0, 5.0])
