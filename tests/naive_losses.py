@@ -119,7 +119,12 @@ def objective(name, K, y, lam, coef, *, weight=None, **parameters):
 
 
 def optimum(name, K, y, lam, *, weight=None, **parameters):
-    """Least objective, by scipy: along the primal where it is smooth, else along the dual."""
+    """Least objective; see `solution`."""
+    return solution(name, K, y, lam, weight=weight, **parameters)[0]
+
+
+def solution(name, K, y, lam, *, weight=None, **parameters):
+    """Least objective by scipy, with its coefficients: by the primal if smooth, else the dual."""
     m = len(y)
     weight = np.ones(m) if weight is None else weight / np.mean(weight)
     if name in ("Hinge", "EpsilonInsensitive"):
@@ -161,7 +166,7 @@ def _of_dual(name, K, y, lam, weight, epsilon=0.1):
             slope = -minus_dual(start)[1][i]
             flat = max(G[i % m, i % m], 1e-300)
             start[i] = np.clip(start[i] + slope / flat, 0.0, 1.0)
-    return -float(found.fun)
+    return -float(found.fun), coef
 
 
 def _of_primal(name, K, y, lam, weight, **parameters):
@@ -180,4 +185,6 @@ def _of_primal(name, K, y, lam, weight, **parameters):
     for _ in range(3):
         found = minimize(primal, start, jac=True, method="L-BFGS-B", options=_PRECISE)
         start = found.x
-    return float(found.fun)
+    # Where the gradient is zero, as Z has an inverse on what the examples span.
+    coef = -weight * SLOPES[name](Z @ found.x, y, **parameters) / (lam * m)
+    return float(found.fun), coef

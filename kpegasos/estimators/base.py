@@ -26,6 +26,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from kpegasos.estimators.bounds import BoundsMixin, bounds_of_pairs
 from kpegasos.estimators.exports import ExportMixin, has_log_odds, own_sigmoids
 from kpegasos.exports.model import check_ties
 from kpegasos.fitting.inputs import Settings, settings_of, some_weight, validated_rows
@@ -52,7 +53,9 @@ from kpegasos.fitting.pairs import (
     Targets,
     assemble,
     assemble_counts,
+    is_decided,
     one_vs_rest,
+    one_vs_rest_bounds,
     vote,
 )
 from kpegasos.fitting.training import FitPlan, report_end, train_each, train_in_step
@@ -333,7 +336,7 @@ def _gives_probabilities(estimator: Any) -> bool:
     )
 
 
-class OneVsOneMixin(ClassifierMixin):
+class OneVsOneMixin(BoundsMixin, ClassifierMixin):
     """A binary problem for each pair of classes, attributes in SVC's layout, SVC's vote."""
 
     classes_: np.ndarray
@@ -449,6 +452,53 @@ class OneVsOneMixin(ClassifierMixin):
         with np.errstate(divide="ignore"):  # of a probability that is 0
             return np.log(self.predict_proba(X))
 
+    @of_one_model
+    def is_certified(self, X: Any, diagonal: Any = None) -> np.ndarray:
+        """Whether the exact solution is certain to predict what `predict` does.
+
+        With two classes, where zero is not within the ends of `decision_bounds`; with several,
+        where the winner is the same whatever comes of the pairs that are open.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            With ``kernel="precomputed"``, kernel values against the training examples.
+        diagonal : array-like of shape (n_samples,), default=None
+            ``k(x, x)`` of each row, with ``kernel="precomputed"`` only.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), bool
+
+        Raises
+        ------
+        AttributeError
+            If the model has no certificate: it was trained in parts or read from LIBSVM's format.
+        ValueError
+            Naming the parameter, what was expected and what came.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import make_moons
+        >>> from kpegasos import PegasosSVC
+        >>> X, y = make_moons(300, noise=0.15, random_state=0)
+        >>> clf = PegasosSVC(gamma=2.0, polish=True, tol=1e-4, random_state=0).fit(X, y)
+        >>> bool(clf.is_certified(X).mean() > 0.9)
+        True
+        """
+        parts = [self._is_decided(*ends) for ends in bounds_of_pairs(self, X, diagonal)]
+        return np.concatenate(parts)
+
+    def _is_decided(self, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+        """Tell where all decisions of pairs within these bounds give the same class."""
+        n_classes = len(self.classes_)
+        if n_classes == 2:
+            return np.asarray((lower[:, 0] > 0.0) | (upper[:, 0] <= 0.0))
+        least, most = one_vs_rest_bounds(lower, upper, n_classes)
+        if not fitted(self, "break_ties"):
+            least, most = np.rint(least), np.rint(most)  # votes alone
+        return is_decided(least, most)
+
     def _decisions_of_pairs(self, X: Any) -> np.ndarray:
         """Return decisions of all pairs, whatever the shape that `decision_function` has."""
         check_is_fitted(self)
@@ -480,7 +530,7 @@ class OneVsOneMixin(ClassifierMixin):
 # --- regressors ---
 
 
-class RegressionMixin(RegressorMixin):
+class RegressionMixin(BoundsMixin, RegressorMixin):
     """One problem over all examples, attributes in SVR's layout."""
 
     def _targets(self, y: np.ndarray, weight: np.ndarray) -> Numbers:

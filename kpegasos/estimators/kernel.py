@@ -16,14 +16,16 @@ from kpegasos.estimators.base import (
     RegressionMixin,
     keeps_parameters,
 )
+from kpegasos.estimators.bounds import EPS, Enclosed, check_diagonal, squared_constant
 from kpegasos.exports.libsvm import CLASSIFIERS, REGRESSORS, read_libsvm
 from kpegasos.exports.model import Model, check_model
 from kpegasos.fitting.inputs import Settings, validated_objects, validated_rows
 from kpegasos.fitting.model import original, parameters_read_later, set_model
 from kpegasos.fitting.pairs import GramParts, KernelRows, Pair, Pairs, pair_coefficients
-from kpegasos.kernels.base import Kernel
+from kpegasos.kernels.base import Kernel, bounds_rounding
 from kpegasos.kernels.decision import (
     FEW_OUTPUTS,
+    decision_rounding,
     gram_decision,
     kernel_decision,
     object_decision,
@@ -166,6 +168,32 @@ class KernelEstimator(PrecomputedMixin, BasePegasos):
             )
         decisions += self.intercept_
         return finite_decisions(decisions)
+
+    def _enclosed(self, X: Any, diagonal: np.ndarray | None) -> Enclosed:
+        own, constant = self._decide(X), squared_constant(self)
+        coefs, n_support = self._coefficients()
+        if takes_objects(self._kernel):
+            assert self._kernel is not None
+            check_diagonal(diagonal, wanted=False)
+            squares, vectors = np.maximum(self._kernel.diag(X), 0.0), self.support_vectors_
+            coefs = coefs if n_support is None else pair_coefficients(coefs, n_support)
+            largest = float(self._kernel.diag(vectors).max()) if len(vectors) else 0.0
+            sizes = np.outer(np.sqrt(largest * squares) + constant, np.abs(coefs).sum(axis=1))
+            return Enclosed(own, own, (len(vectors) + 8.0) * EPS * sizes, squares + constant)
+        model = self._exported()
+        check_diagonal(diagonal, wanted=model.kernel is None)
+        if diagonal is not None:
+            sizes = gram_decision(np.abs(X) + constant, self.support_, np.abs(coefs), n_support)
+            return Enclosed(own, own, (coefs.shape[1] + 8.0) * EPS * sizes, diagonal + constant)
+        kernel, closest, vectors = model.kernel, own, model.vectors
+        assert kernel is not None
+        if bounds_rounding(kernel):
+            X, vectors = (rows.astype(np.float64, copy=False) for rows in (X, vectors))
+        if vectors.dtype != model.vectors.dtype:
+            closest = kernel_decision(kernel, X, vectors, coefs, n_support=n_support)
+            closest += self.intercept_
+        found = decision_rounding(kernel, X, vectors, coefs, constant, n_support)
+        return Enclosed(own, closest, *found)
 
     @property
     def kernel_evaluations_(self) -> int:

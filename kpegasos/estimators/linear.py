@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import is_regressor
 
 from kpegasos.estimators.base import BasePegasos, OneVsOneMixin, RegressionMixin, keeps_parameters
+from kpegasos.estimators.bounds import EPS, Enclosed, check_diagonal, squared_constant
 from kpegasos.exports.model import Model, check_model
 from kpegasos.fitting.inputs import Settings
 from kpegasos.fitting.observers import CheckpointObserver, EarlyStopping, draw_aside, in_turn
@@ -61,6 +62,13 @@ class LinearEstimator(BasePegasos):
         coef, intercept = self._weights()
         vectors = np.vstack([coef.T, np.zeros(len(coef))])
         return finite_decisions(FeatureRows(X, canonical=True).margins(vectors) + intercept)
+
+    def _enclosed(self, X: Any, diagonal: np.ndarray | None) -> Enclosed:
+        check_diagonal(diagonal, wanted=False)
+        own, (coef, _), added = self._decide(X), self._weights(), (X.shape[1] + 8.0) * EPS
+        norms = (1.0 + added) * FeatureRows(X, canonical=True).squared_norms()
+        sizes = np.outer(np.sqrt(norms), np.sqrt((coef**2).sum(axis=1)))
+        return Enclosed(own, own, added * sizes, norms + squared_constant(self))
 
     def _weights(self) -> tuple[np.ndarray, np.ndarray]:
         """Check and return weights of shape (n_pairs, n_features) and intercepts."""

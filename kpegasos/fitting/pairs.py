@@ -23,6 +23,7 @@ from sklearn.utils.multiclass import _ovr_decision_function
 from kpegasos.core.problem import Problem, check_weights, lam_of_c
 from kpegasos.fitting.inputs import Settings
 from kpegasos.kernels.base import Kernel, bounds_rounding, is_foreign
+from kpegasos.kernels.decision import pairs_of_class
 from kpegasos.kernels.exact import ExactProducts
 from kpegasos.kernels.matrix import ClassSortedMatrix, KernelMatrix
 from kpegasos.kernels.pairwise import is_costly, placed
@@ -39,6 +40,7 @@ from kpegasos.utils.validation import LARGEST, SMALLEST, as_number, check_labels
 _WEIGHTS = "sample_weight (times class_weight)"
 #: Smallest ``tol`` that kernel rows of float32 are kept for, and largest C.
 _SMALLEST_TOL, _LARGEST_COST = 1e-5, 1e3
+_EPS = float(np.finfo(np.float64).eps)
 #: Up to so many members, taking values one by one is faster than looking for blocks.
 _FEW_MEMBERS = 100
 
@@ -307,6 +309,55 @@ def vote(decisions: np.ndarray, n_classes: int, tie_order: np.ndarray | None = N
 def one_vs_rest(decisions: np.ndarray, n_classes: int) -> np.ndarray:
     """Return votes made continuous by the decisions, of shape (n_samples, n_classes), as in SVC."""
     return np.asarray(_ovr_decision_function(decisions < 0, -decisions, n_classes))
+
+
+def one_vs_rest_bounds(
+    lower: np.ndarray, upper: np.ndarray, n_classes: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Bound `one_vs_rest` for all decisions within bounds: it grows with a class's own decisions.
+
+    Parameters
+    ----------
+    lower, upper : ndarray of shape (n_samples, n_pairs)
+        May be infinite.
+    n_classes : int
+
+    Returns
+    -------
+    least, most : ndarray of shape (n_samples, n_classes)
+        Rounded to whole numbers, least and most votes.
+    """
+    least, most = np.empty((2, len(lower), n_classes))
+    for number in range(n_classes):
+        pairs = pairs_of_class(number, n_classes)
+        is_first = np.arange(n_classes - 1) >= number
+        worst = np.where(is_first, lower[:, pairs], -upper[:, pairs])
+        best = np.where(is_first, upper[:, pairs], -lower[:, pairs])
+        for values, wins, margins in ((least, worst > 0.0, worst), (most, best >= 0.0, best)):
+            total = np.clip(margins.sum(axis=1), -LARGEST, LARGEST)
+            values[:, number] = wins.sum(axis=1) + total / (3.0 * (np.abs(total) + 1.0))
+        # Sums of as many terms, and a quotient that changes no faster than they do.
+        sizes = np.clip(np.maximum(np.abs(worst), np.abs(best)), 0.0, 1.0 / _EPS)
+        rounding = np.minimum(n_classes * _EPS * (sizes.sum(axis=1) + 1.0), 0.1)
+        least[:, number] -= rounding
+        most[:, number] += rounding
+    return least, most
+
+
+def is_decided(least: np.ndarray, most: np.ndarray) -> np.ndarray:
+    """Tell where all values within bounds have the same first largest; of shape (n_samples,).
+
+    Parameters
+    ----------
+    least, most : ndarray of shape (n_samples, n_classes)
+        Of votes, or of `one_vs_rest_bounds`. What two classes have their pair decides for both, so
+        that the least of one comes with the most of the other.
+    """
+    rows, winner = np.arange(len(least)), least.argmax(axis=1)
+    own, classes = least[rows, winner][:, None], np.arange(least.shape[1])
+    behind = np.where(classes < winner[:, None], most < own, most <= own)
+    behind[rows, winner] = True
+    return np.asarray(behind.all(axis=1))
 
 
 def assemble_counts(pairs: Pairs, counts: np.ndarray, n_samples: int) -> Any:

@@ -137,6 +137,7 @@ FEW_OUTPUTS = 16
 _TILE_ROWS = 256
 #: Bytes of given kernel values that are gathered at a time.
 _GATHERED = 64 * tuning.MEBIBYTE
+_EPS = float(np.finfo(np.float64).eps)
 #: Largest error of a decision that is to be expected of values in the dtype of float32 rows.
 MOST_ROUNDING = 1e-3
 
@@ -422,6 +423,56 @@ def kernel_decision(
         expansion = KernelExpansion(*parts)
         keep(owner, parts, expansion)
     return expansion.decide(X, block_mb)
+
+
+def decision_rounding(
+    kernel: Kernel,
+    X: Any,
+    support_vectors: Any,
+    coefs: np.ndarray,
+    constant: float,
+    n_support: np.ndarray | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Bound the rounding of a `kernel_decision` between rows of float64.
+
+    Values of functions of a user's own are taken as they are returned.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Positive semi-definite, so that no value is larger than those of its rows with themselves.
+    X : ndarray or CSR matrix of shape (n_samples, n_features)
+    support_vectors, coefs
+        See `KernelExpansion`.
+    constant : float
+        What is added to each kernel value, in the intercept.
+    n_support : ndarray, default=None
+        See `KernelExpansion`.
+
+    Returns
+    -------
+    rounding : ndarray of shape (n_samples, n_outputs)
+    diagonal : ndarray of shape (n_samples,)
+        No ``k(x, x) + constant`` is larger.
+    """
+    n_rows, n_vectors = X.shape[0], support_vectors.shape[0]
+    rounding, diagonal = np.zeros((n_rows, _n_outputs(coefs, n_support))), np.empty(n_rows)
+    if not n_rows:
+        return rounding, diagonal
+    points = KernelPoints(kernel, support_vectors if n_vectors else X)
+    largest, added = float(points.diagonal.max(initial=0.0)), (n_vectors + 8.0) * _EPS
+    for top in range(0, n_rows, tuning.FEATURE_ROWS):
+        heed()
+        part = slice(top, min(n_rows, top + tuning.FEATURE_ROWS))
+        of_vectors, of_rows = points.roundings_with(X[part])
+        values = np.maximum(kernel.diag(X[part]), 0.0) + 2.0 * of_rows
+        diagonal[part] = values + constant
+        of_rows += added * (np.sqrt(largest * values) + constant)
+        for first, last, outputs in _groups(coefs, n_support):
+            sizes = np.abs(coefs[:, first:last])
+            rounding[part, outputs] += np.outer(of_rows, sizes.sum(axis=1))
+            rounding[part, outputs] += sizes @ of_vectors[first:last]
+    return rounding, diagonal
 
 
 def gram_decision(

@@ -226,6 +226,29 @@ class KernelPoints:
         """
         return self._bound(self._spacing() / 12**0.5, math.isqrt(self._roundings()) + 1)
 
+    def roundings_with(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Bound how far off values with other points are, as `rounding` does: these, then those.
+
+        Parameters
+        ----------
+        X : ndarray or CSR matrix of shape (n_others, n_features)
+
+        Returns
+        -------
+        own, others : ndarray of shape (n_samples,), (n_others,), float64
+        """
+        rows = self.others(X)[0]
+        if not bounds_rounding(self.kernel):
+            return np.zeros(self.n_samples), np.zeros(rows.shape[0])
+        norms = np.zeros(self.n_samples + rows.shape[0])
+        if self.squared_norms.size:
+            norms = np.concatenate((self.squared_norms, _squared_norms(rows)))
+        n_roundings = self._roundings()
+        if self.is_sparse:
+            n_roundings = max(n_roundings, 2 * int(np.diff(rows.indptr).max(initial=0)))
+        bounds = np.asarray(self.kernel.value_rounding(self._spacing(), norms, n_roundings))
+        return bounds[: self.n_samples], bounds[self.n_samples :]
+
     def _bound(self, spacing: float, n_roundings: int) -> np.ndarray:
         kernel: Any = self.kernel
         norms = self.squared_norms if self.squared_norms.size else np.zeros(self.n_samples)

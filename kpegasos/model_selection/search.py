@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kpegasos.estimators import PegasosSVC
 from kpegasos.estimators.base import OneVsOneMixin, keeps_parameters
+from kpegasos.estimators.bounds import Enclosed
 from kpegasos.estimators.exports import ExportMixin, sigmoids_of
 from kpegasos.estimators.kernel import PrecomputedMixin
 from kpegasos.exports.model import Model, Sigmoids
@@ -387,6 +388,9 @@ class PegasosSVCCV(
                 f"got {shown(self.classes_)} instead"
             )
         return model._decide(X)
+
+    def _enclosed(self, X: Any, diagonal: np.ndarray | None) -> Enclosed:
+        return self.best_estimator_._enclosed(X, diagonal)
 
     @property
     def coef_(self) -> np.ndarray:

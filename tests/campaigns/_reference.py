@@ -187,7 +187,14 @@ def interior_point(hessian, linear):
 
 
 def bracket(problem, coefs=()):
-    """Bounds between which the minimum of a problem lies, the judge's rounding included.
+    """Bounds between which the minimum of a problem lies; see `solve`."""
+    return solve(problem, coefs)[:2]
+
+
+def solve(problem, coefs=()):
+    """Bounds between which the minimum of a problem lies, and coefficients that attain the upper.
+
+    The judge's own rounding is part of the bounds.
 
     Parameters
     ----------
@@ -199,19 +206,23 @@ def bracket(problem, coefs=()):
     scale = 1 / (problem.lam * problem.y.size)
     hessian = (scale * signed[:, None] * problem.kernel * signed).astype(np.float64)
     linear = problem.weight.astype(np.float64)
-    low, high = LONG(0), problem.weight.mean()
+    low, high, best = LONG(0), problem.weight.mean(), np.zeros(linear.size, LONG)
+
+    def attain(coef):
+        nonlocal high, best
+        value, rounding = problem.objective(coef)
+        if value + rounding < high:
+            high, best = value + rounding, coef
 
     def consider(beta):
-        nonlocal low, high
+        nonlocal low
         value, rounding = problem.dual(beta)
         low = max(low, value - rounding)
-        value, rounding = problem.objective(problem.coefficients(beta))
-        high = min(high, value + rounding)
+        attain(problem.coefficients(beta))
 
     for coef in coefs:
         consider(problem.variables(coef))
-        value, rounding = problem.objective(coef)
-        high = min(high, value + rounding)
+        attain(coef)
     beta = np.zeros(linear.size)
     order = np.random.default_rng(0).permutation(linear.size)
     _ascend(hessian, linear, beta, order, 60)
@@ -223,4 +234,4 @@ def bracket(problem, coefs=()):
     if high - low > _NARROW * high:
         _ascend(hessian, linear, beta, order, 100)
         consider(beta)
-    return low, high
+    return low, high, best

@@ -74,7 +74,7 @@ def hinge(rng):
 # --- the hinge loss -------------------------------------------------------------------------------
 
 
-def _weight_of(case):
+def weight_of(case):
     """Sample weights times class weights."""
     weight = np.ones(case.y.size) if case.weight is None else case.weight
     by_class = case.options.get("class_weight") or {}
@@ -85,9 +85,9 @@ def _weight_of(case):
     return weight * np.array([by_class.get(c, 1.0) for c in case.y])
 
 
-def _claims(case, clf):
+def claims_of_case(case, clf):
     """What a fitted estimator says of each pair of classes."""
-    weight = _weight_of(case)
+    weight = weight_of(case)
     claims = claims_of(clf, case.y, weight)
     for claim in claims:
         is_ = claim.lam
@@ -96,7 +96,7 @@ def _claims(case, clf):
     return claims
 
 
-def _resolved(case, clf):
+def resolved(case, clf):
     """The kernel, whose gamma must be that of its rule to a few units in the last place."""
     if case.gamma_rule is None:
         return case.spec
@@ -124,7 +124,7 @@ def _judge_fit(case, clf, new, caught):
     alarms = [w for w in caught if not issubclass(w.category, ConvergenceWarning)]
     first = f"{alarms[0].category.__name__}: {alarms[0].message}" if alarms else ""
     check(not alarms, "nothing but ConvergenceWarning is warned of", first=first)
-    claims, spec, tol = _claims(case, clf), _resolved(case, clf), case.options.get("tol")
+    claims, spec, tol = claims_of_case(case, clf), resolved(case, clf), case.options.get("tol")
     missed = tol is not None and any(not claim.relative_gap <= tol for claim in claims)
     said = [str(w.message) for w in caught]
     check(said or not missed, "a tol that is missed is warned of")
@@ -140,7 +140,7 @@ def _judge_fit(case, clf, new, caught):
     return "fitted, tol not reached" if missed else "fitted"
 
 
-def _scaling(case):
+def scaling_of(case):
     """The constant feature of the intercept."""
     return LONG(case.options["intercept_scaling"] if case.options["fit_intercept"] else 0.0)
 
@@ -161,7 +161,7 @@ def _value_error(case, A, B, spec, claim):
     if claim.w is not None or case.kind in ("callable", "precomputed"):
         return kept
     rows = np.concatenate((A, B)).astype(LONG)
-    centre = 0 if case.is_sparse else case.rows[_weight_of(case) > 0].astype(LONG).mean(axis=0)
+    centre = 0 if case.is_sparse else case.rows[weight_of(case) > 0].astype(LONG).mean(axis=0)
     radius = float(np.sqrt(((rows - centre) ** 2).sum(axis=1).max()))
     error = judge.value_error(spec, A, B, limits.eps, radius=radius)
     if error.max() > (A.shape[1] + 8) * 4e-4 and spec.name in ("rbf", "cauchy"):
@@ -169,7 +169,7 @@ def _value_error(case, A, B, spec, claim):
     return error + kept + A.shape[1] * float(limits.tiny) * abs(spec.gamma)
 
 
-def _values(case, rows, members, spec):
+def values_of(case, rows, members, spec):
     """The judge's own kernel values between rows and examples, and what they may be off by."""
     if case.kind == "precomputed":
         values = case.gram(rows)[:, members].astype(LONG)
@@ -185,9 +185,9 @@ def _values(case, rows, members, spec):
 
 def _judge_claim(case, claim, spec, is_cut):
     """Compare what is said of a model with the model and with the optimum."""
-    kernel, error = _values(case, case.rows[claim.members], claim.members, spec)
-    weight = _weight_of(case)[claim.members]
-    kernel = kernel + _scaling(case) ** 2
+    kernel, error = values_of(case, case.rows[claim.members], claim.members, spec)
+    weight = weight_of(case)[claim.members]
+    kernel = kernel + scaling_of(case) ** 2
     problem = judge.make_problem(kernel, error, claim.y, weight, claim.lam)
     own, rounding = problem.objective(claim.coef)
     explained = _explained(case, claim, problem, spec)
@@ -241,7 +241,7 @@ def _judge_width(claim, problem, own, slack):
 
 def _linear_objective(case, claim, problem, explained):
     """``P`` of the primal vector; which must be the one of the coefficients."""
-    scaling = _scaling(case)
+    scaling = scaling_of(case)
     rows, w = case.rows[claim.members].astype(LONG), claim.w.astype(LONG)
     constant = LONG(claim.intercept) / scaling if scaling else LONG(0)
     margins = rows @ w + constant * scaling
@@ -288,10 +288,10 @@ def _decisions(case, rows, spec, claim):
         slack = (w.size + 4) * _DOUBLE * (np.abs(wide) @ np.abs(w) + abs(claim.intercept))
         return wide @ w + LONG(claim.intercept), slack
     coef, size = claim.coef.astype(LONG), np.abs(claim.coef).astype(LONG)
-    values, _ = _values(case, rows, claim.members, spec)
+    values, _ = values_of(case, rows, claim.members, spec)
     error = _value_error(case, rows, case.rows[claim.members], spec, claim)
     eps = np.finfo(case.rows.dtype).eps
-    constant = _scaling(case) ** 2
+    constant = scaling_of(case) ** 2
     slack = error @ size + (claim.y.size + 4) * eps * (np.abs(values) @ size)
     slack = slack + (claim.y.size + 4) * _DOUBLE * constant * size.sum()
     # Below the normal numbers rounding is no part of a value: a value, a product and a sum each.

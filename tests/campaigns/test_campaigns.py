@@ -5,7 +5,10 @@ import pytest
 from tests.campaigns import certificates, harness
 
 #: Campaigns that start processes, compile much or look at the clock.
-SLOW = {"certificates", "damaged", "environment", "lifecycle", "memory", "punctuality"}
+SLOW = {
+    *("certificates", "damaged", "environment", "intervals", "lifecycle", "memory"),
+    "punctuality",
+}
 
 
 @pytest.mark.parametrize(

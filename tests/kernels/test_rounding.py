@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from kernel_cases import (
     MAPPED,
@@ -34,7 +34,7 @@ from kpegasos import (
 )
 from kpegasos.fitting import pairs
 from kpegasos.fitting.pairs import dtype_of_rows
-from kpegasos.kernels.decision import kernel_decision
+from kpegasos.kernels.decision import decision_rounding, kernel_decision
 from kpegasos.kernels.functions import make_kernel
 from kpegasos.kernels.gemm import PackedMatrix
 from kpegasos.kernels.maps import gaussian
@@ -75,6 +75,22 @@ def test_values_are_within_their_rounding(kernel, X, row_dtype):
     squares = np.asarray((X.multiply(X) if sparse.issparse(X) else X**2).sum(axis=1), float)
     largest = kernel.value_bound(squares.ravel())
     assert bound.max() <= 4000 * (X.shape[1] + 10) * eps * max(largest, np.abs(true).max())
+
+
+@settings(max_examples=200)
+@given(MOSTLY_COMPOSED, point_sets())
+def test_decisions_are_within_their_rounding(kernel, X):
+    assume(kernel.positive_definite)
+    if isinstance(kernel, Chi2):
+        X = np.abs(X.toarray() if sparse.issparse(X) else X)
+    X = X.astype(np.float64)
+    n_vectors = (X.shape[0] + 1) // 2
+    coefs, true = RNG.normal(size=(2, n_vectors)), exact(kernel, X)
+    decisions = kernel_decision(kernel, X, X[:n_vectors], coefs)
+    rounding, diagonal = decision_rounding(kernel, X, X[:n_vectors], coefs, 0.0)
+    assert (np.abs(decisions - true[:, :n_vectors] @ coefs.T) <= rounding).all()
+    assert (true.diagonal() <= diagonal).all()
+    assert_allclose(diagonal, true.diagonal().astype(float), rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,167 @@
+"""What a certificate says about predictions: intervals for the decisions of the exact solution.
+
+An objective is lam-strongly convex, so the exact solution w* lies in a ball around the model:
+``lam/2 ‖w − w*‖² <= P(w) − P(w*) <= gap``. A decision is ``<w, φ(x)>``, with the constant feature
+within φ, so that of the exact solution is off by no more than ``sqrt(2 gap / lam) ‖φ(x)‖``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from kpegasos.fitting.model import fitted, of_one_model
+from kpegasos.fitting.pairs import one_vs_rest_bounds
+from kpegasos.utils import tuning
+from kpegasos.utils.validation import as_array, shown
+
+#: Spacing of float64 at 1.
+EPS = float(np.finfo(np.float64).eps)
+
+
+class Enclosed(NamedTuple):
+    """Decisions of a model, and what is needed to say where those of the exact solution are.
+
+    Attributes
+    ----------
+    own : ndarray of shape (n_samples, n_pairs)
+        By which the model predicts.
+    closest, rounding : ndarray of shape (n_samples, n_pairs)
+        The same with as little rounding as there can be, and a bound of it.
+    squared_norms : ndarray of shape (n_samples,)
+        No ``‖φ(x)‖²`` is larger.
+    """
+
+    own: np.ndarray
+    closest: np.ndarray
+    rounding: np.ndarray
+    squared_norms: np.ndarray
+
+
+def squared_constant(estimator: Any) -> float:
+    """Return what the constant feature adds to each kernel value of a model."""
+    has_one = fitted(estimator, "fit_intercept")
+    return float(fitted(estimator, "intercept_scaling")) ** 2 if has_one else 0.0
+
+
+def check_diagonal(diagonal: np.ndarray | None, *, wanted: bool) -> None:
+    """Check that ``k(x, x)`` of new examples is there where the kernel is no function.
+
+    Raises
+    ------
+    ValueError
+        If it is missing, or not wanted.
+    """
+    if wanted and diagonal is None:
+        raise ValueError(
+            "diagonal must be k(x, x) of each row of X with kernel='precomputed', got None instead"
+        )
+    if diagonal is not None and not wanted:
+        raise ValueError(
+            f"diagonal must be None unless kernel='precomputed', got {shown(diagonal)} instead"
+        )
+
+
+def _validated(estimator: Any, X: Any, diagonal: Any) -> tuple[Any, np.ndarray | None]:
+    """Return X and ``k(x, x)``, checked, for a model with a certificate.
+
+    Raises
+    ------
+    AttributeError
+        If the model has none.
+    ValueError
+        Naming the parameter, what was expected and what came.
+    """
+    check_is_fitted(estimator)
+    X = estimator._validate(X, reset=False)
+    if not hasattr(estimator, "duality_gap_"):
+        raise AttributeError(
+            f"{type(estimator).__name__} has no bounds of decisions without duality_gap_, which "
+            "models that were trained in parts or read from LIBSVM's format do not have"
+        )
+    if diagonal is None:
+        return X, None
+    values = as_array("diagonal", diagonal)
+    if values.shape != X.shape[:1] or not (np.isfinite(values) & (values >= 0.0)).all():
+        raise ValueError(
+            f"diagonal must be a finite number, not negative, for each of {X.shape[0]} rows, "
+            f"got {shown(diagonal)} instead"
+        )
+    return X, values
+
+
+#: Decisions that are bounded together: 64 MiB, with all that is made of each.
+_BOUNDED_TOGETHER = 64 * tuning.MEBIBYTE // 128
+
+
+def bounds_of_pairs(
+    estimator: Any, X: Any, diagonal: Any
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Give ends for decisions of the exact solution and of the model, some rows at a time.
+
+    Parameters
+    ----------
+    estimator : OneVsOneMixin or RegressionMixin
+    X, diagonal
+        As the public methods take them.
+
+    Yields
+    ------
+    lower, upper : ndarray of shape (n_rows, n_pairs)
+        Infinite where the gap is NaN.
+    """
+    X, diagonal = _validated(estimator, X, diagonal)
+    radius = np.sqrt(2.0 * np.atleast_1d(estimator.duality_gap_) / np.atleast_1d(estimator.lam_))
+    height = max(1, _BOUNDED_TOGETHER // radius.size)
+    for top in range(0, max(1, X.shape[0]), height):
+        part = slice(top, top + height)
+        some = None if diagonal is None else diagonal[part]
+        own, closest, rounding, squared_norms = estimator._enclosed(X[part], some)
+        error = (1.0 + 16.0 * EPS) * np.sqrt(squared_norms)[:, None] * radius + rounding
+        error += 4.0 * EPS * (np.abs(closest) + np.abs(estimator.intercept_))
+        error[np.isnan(error)] = np.inf
+        yield np.minimum(own, closest - error), np.maximum(own, closest + error)
+
+
+class BoundsMixin:
+    """Intervals for the decisions of the exact solution."""
+
+    @of_one_model
+    def decision_bounds(self: Any, X: Any, diagonal: Any = None) -> tuple[np.ndarray, np.ndarray]:
+        """Ends of intervals that hold the decisions of the exact solution.
+
+        That is the minimum of the objective which the model was fitted to. Its decisions are
+        ``sqrt(2 duality_gap_ / lam_) ‖φ(x)‖`` from the model's at the most, and rounding, which is
+        part of the intervals; so are the model's own decisions. Where the kernel is not positive
+        semi-definite, and the gap NaN, ends are infinite.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            With ``kernel="precomputed"``, kernel values against the training examples.
+        diagonal : array-like of shape (n_samples,), default=None
+            ``k(x, x)`` of each row, with ``kernel="precomputed"`` only.
+
+        Returns
+        -------
+        lower, upper : ndarray, float64
+            Of the shape of ``decision_function``, or of ``predict`` of a regressor. With
+            ``decision_function_shape="ovr"`` of several classes: the least and the most that votes
+            made continuous can be.
+
+        Raises
+        ------
+        AttributeError
+            If the model has no certificate: it was trained in parts or read from LIBSVM's format.
+        ValueError
+            Naming the parameter, what was expected and what came.
+        """
+        classes = getattr(self, "classes_", np.empty(1))
+        parts = list(bounds_of_pairs(self, X, diagonal))
+        if len(classes) > 2 and fitted(self, "decision_function_shape") == "ovr":
+            parts = [one_vs_rest_bounds(*ends, len(classes)) for ends in parts]
+        lower, upper = map(np.concatenate, zip(*parts, strict=True))
+        return (lower, upper) if len(classes) > 2 else (lower[:, 0], upper[:, 0])

@@ -1,0 +1,259 @@
+"""Bounds of decisions: they hold what the exact solution decides, and are attained."""
+
+from itertools import product
+
+import naive
+import naive_losses
+import numpy as np
+import pytest
+from models import BOTH, four_classes, two_classes
+from scipy import sparse
+from sklearn.datasets import make_blobs
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics.pairwise import rbf_kernel
+
+from kpegasos import RBF, LinearPegasosSVC, LinearPegasosSVR, PegasosSVC, PegasosSVCCV, PegasosSVR
+from kpegasos.fitting.pairs import is_decided, one_vs_rest, one_vs_rest_bounds
+from kpegasos.kernels.pairwise import PairwiseKernel
+
+SCALING = 2.0
+
+
+def matrix_of(Estimator, A, B):
+    """Kernel values with the constant feature's."""
+    linear = Estimator in (LinearPegasosSVC, LinearPegasosSVR)
+    return (A @ B.T if linear else rbf_kernel(A, B, gamma=0.5)) + SCALING**2
+
+
+def options_of(Estimator):
+    """Parameters of a model that is far from its optimum."""
+    kernel = {} if Estimator in (LinearPegasosSVC, LinearPegasosSVR) else {"gamma": 0.5}
+    return {"lam": 0.05, "intercept_scaling": SCALING, "random_state": 0, "epochs": 3, **kernel}
+
+
+def widths_of(model, X):
+    """Half of the distance between the ends, of shape (n_rows, n_pairs)."""
+    lower, upper = model.decision_bounds(X)
+    return 0.5 * (upper - lower).reshape(len(lower), -1)
+
+
+@BOTH
+@pytest.mark.parametrize("options", [{}, {"polish": True, "tol": 1e-6}, {"epochs": 0.1}])
+def test_bounds_hold_the_exact_decisions_and_the_own(Estimator, options):
+    X, y = two_classes(60)
+    Z = np.random.default_rng(0).normal(size=(200, 2))
+    clf = Estimator(**{**options_of(Estimator), **options}).fit(X, y)
+    signs = np.where(y == 1, 1.0, -1.0)
+    _, beta = naive.optimum(matrix_of(Estimator, X, X), signs, 0.05, gap=1e-12)
+    exact = matrix_of(Estimator, Z, X) @ (np.array(beta) * signs / (0.05 * y.size))
+    lower, upper = clf.decision_bounds(Z)
+    slack = np.sqrt(2e-12 / 0.05 * matrix_of(Estimator, Z, Z).diagonal())
+    assert np.all((lower - slack <= exact) & (exact <= upper + slack))
+    own = clf.decision_function(Z)
+    assert np.all((lower <= own) & (own <= upper))
+    certified = clf.is_certified(Z)
+    np.testing.assert_array_equal(certified, (lower > 0) | (upper <= 0))
+    np.testing.assert_array_equal(clf.predict(Z)[certified], (exact > 0)[certified])
+
+
+@pytest.mark.parametrize("Estimator", [PegasosSVR, LinearPegasosSVR])
+def test_bounds_of_regression_hold_the_exact_predictions(Estimator):
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    y, offset = X[:, 0] + 0.3 * np.sin(5 * X[:, 1]) + 7.0, 0.0
+    reg = Estimator(**options_of(Estimator)).fit(X, y)
+    offset = reg.intercept_[0] - SCALING**2 * reg.dual_coef_.sum()
+    K = matrix_of(Estimator, X, X)
+    least, coef = naive_losses.solution("EpsilonInsensitive", K, y - offset, 0.05)
+    gap = naive_losses.objective("EpsilonInsensitive", K, y - offset, 0.05, coef) - least
+    lower, upper = reg.decision_bounds(X)
+    slack = np.sqrt(2 * (max(gap, 0.0) + 1e-12) / 0.05 * K.diagonal())
+    exact = K @ coef + offset
+    assert lower.shape == y.shape
+    assert np.all((lower - slack <= exact) & (exact <= upper + slack))
+    assert not hasattr(reg, "is_certified")
+
+
+def test_bounds_are_attained():
+    """Where all examples violate on the way to the optimum, the objective is a parabola."""
+    X, y = np.array([[1.0], [2.0], [-1.0], [-0.5]]), np.array([1, 1, 0, 0])
+    lam = 10.0
+    clf = LinearPegasosSVC(lam=lam, fit_intercept=False, epochs=2, random_state=0).fit(X, y)
+    exact = (X[:, 0] @ np.where(y == 1, 1.0, -1.0)) / (lam * y.size)
+    assert abs(clf.coef_[0, 0] - exact) > 1e-3 * exact
+    lower, upper = clf.decision_bounds([[3.0]])
+    end = upper if exact > clf.coef_[0, 0] else lower
+    np.testing.assert_allclose(end, 3.0 * exact, rtol=1e-9)
+
+
+@pytest.mark.parametrize("n_classes", [3, 7])
+def test_bounds_of_pairs_are_as_wide_as_their_gaps(n_classes):
+    X, y = make_blobs(140, centers=n_classes, cluster_std=3.0, random_state=0)
+    for clf in (PegasosSVC(gamma=0.1), LinearPegasosSVC()):
+        clf.set_params(decision_function_shape="ovo", epochs=3, random_state=0).fit(X, y)
+        squares = 1.0 + (1.0 if isinstance(clf, PegasosSVC) else (X**2).sum(axis=1)[:, None])
+        expected = np.sqrt(2 * clf.duality_gap_ / clf.lam_ * squares) * np.ones((140, 1))
+        np.testing.assert_allclose(widths_of(clf, X), expected, rtol=1e-9)
+        middle = np.add(*clf.decision_bounds(X)) / 2
+        np.testing.assert_allclose(middle, clf.decision_function(X), atol=1e-9)
+
+
+def outcomes_of(lower, upper, winner_of):
+    """Classes that may win in each row, whatever the open pairs decide within their bounds."""
+    found = []
+    for low, high in zip(lower, upper, strict=True):
+        ends = product(*[{end for end in pair if end != 0} for pair in zip(low, high, strict=True)])
+        found.append({winner_of(np.array([end]))[0] for end in ends})
+    return found
+
+
+@pytest.mark.parametrize("n_classes", [3, 4])
+def test_votes_are_decided_where_no_outcome_changes_the_winner(n_classes):
+    rng = np.random.default_rng(n_classes)
+    n_pairs = n_classes * (n_classes - 1) // 2
+    middle, width = rng.normal(size=(300, n_pairs)), rng.exponential(0.5, size=(300, n_pairs))
+    lower, upper = middle - width, middle + width
+    least, most = one_vs_rest_bounds(lower, upper, n_classes)
+    decided = is_decided(np.rint(least), np.rint(most))
+    winners = outcomes_of(lower, upper, lambda ends: naive.ovo_vote(ends, n_classes))
+    np.testing.assert_array_equal(decided, [len(each) == 1 for each in winners])
+    assert 30 < decided.sum() < 270
+    # With ties broken by the values, corners of the bounds are where these are extreme.
+    winners = outcomes_of(lower, upper, lambda ends: one_vs_rest(ends, n_classes).argmax(axis=1))
+    np.testing.assert_array_equal(is_decided(least, most), [len(each) == 1 for each in winners])
+
+
+def test_bounds_of_votes_are_the_least_and_the_most():
+    rng = np.random.default_rng(0)
+    lower = rng.normal(size=(200, 6))
+    upper = lower + rng.exponential(size=lower.shape)
+    least, most = one_vs_rest_bounds(lower, upper, 4)
+    corners = np.array(list(product([0, 1], repeat=6)))
+    values = [one_vs_rest(np.where(corner, upper, lower), 4) for corner in corners]
+    np.testing.assert_allclose(least, np.min(values, axis=0), atol=1e-12)
+    np.testing.assert_allclose(most, np.max(values, axis=0), atol=1e-12)
+    assert np.all(least <= np.min(values, axis=0))
+    assert np.all(most >= np.max(values, axis=0))
+
+
+@BOTH
+@pytest.mark.parametrize("break_ties", [False, True])
+def test_several_classes_are_certified_by_their_bounds(Estimator, break_ties):
+    X, y = four_classes()
+    options = {"break_ties": break_ties, "polish": True, "random_state": 0}
+    far, near = (Estimator(tol=tol, **options).fit(X, y) for tol in (1e-2, 1e-7))
+    lower, upper = far.decision_bounds(X)
+    values = near.decision_function(X)
+    assert lower.shape == upper.shape == values.shape == (160, 4)
+    assert np.all((lower - 1e-9 <= values) & (values <= upper + 1e-9))
+    certified = far.is_certified(X)
+    assert 0.05 < certified.mean() < 0.95
+    np.testing.assert_array_equal(far.predict(X)[certified], near.predict(X)[certified])
+    assert near.is_certified(X).mean() > certified.mean()
+
+
+def test_matrix_of_kernel_values_needs_its_diagonal():
+    X, y = two_classes()
+    K = rbf_kernel(X, gamma=0.5)
+    clf = PegasosSVC(kernel="precomputed", random_state=0).fit(K, y)
+    of_function = PegasosSVC(gamma=0.5, random_state=0).fit(X, y)
+    ends = clf.decision_bounds(K, np.ones(y.size))
+    np.testing.assert_allclose(ends, of_function.decision_bounds(X), atol=1e-9)
+    larger = clf.decision_bounds(K, 7.0 * np.ones(y.size))
+    np.testing.assert_allclose(np.subtract(*larger), 2.0 * np.subtract(*ends), rtol=1e-9)
+    np.testing.assert_array_equal(clf.is_certified(K, np.ones(y.size)), of_function.is_certified(X))
+    with pytest.raises(ValueError, match=r"diagonal must be k\(x, x\) of each row"):
+        clf.is_certified(K)
+    for wrong in (np.ones(3), -np.ones(y.size), np.full(y.size, np.nan)):
+        with pytest.raises(ValueError, match=r"diagonal must be a finite number"):
+            clf.decision_bounds(K, wrong)
+    for model in (of_function, LinearPegasosSVC(random_state=0).fit(X, y)):
+        with pytest.raises(ValueError, match=r"diagonal must be None unless kernel='precomputed'"):
+            model.decision_bounds(X, np.ones(y.size))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("kernel", ["rbf", "poly", "laplacian", RBF(0.5) + RBF(2.0)])
+def test_bounds_of_float32_are_those_of_float64(kernel):
+    X, y = two_classes(300)
+    X = (X + 20.0).astype(np.float32)  # where float32 has fewer digits
+    clf = PegasosSVC(C=10.0, kernel=kernel, polish=True, tol=1e-4, random_state=0).fit(X, y)
+    lower, upper = clf.decision_bounds(X)
+    decisions = clf.decision_function(X)
+    assert np.all((lower <= decisions) & (decisions <= upper))
+    gram = clf._kernel.block(X.astype(np.float64), clf.support_vectors_.astype(np.float64))
+    closest = gram @ clf.dual_coef_[0] + clf.intercept_[0]
+    squares = clf._kernel.diag(X.astype(np.float64)) + 1.0
+    radius = np.sqrt(2 * clf.duality_gap_ / clf.lam_ * squares)
+    np.testing.assert_allclose(np.minimum(decisions, closest - radius), lower, atol=1e-6)
+    np.testing.assert_allclose(np.maximum(decisions, closest + radius), upper, atol=1e-6)
+
+
+@BOTH
+def test_bounds_of_sparse_rows_are_those_of_dense_rows(Estimator):
+    X, y = two_classes()
+    clf = Estimator(random_state=0).fit(sparse.csr_array(X), y)
+    dense = clf.decision_bounds(X)
+    np.testing.assert_allclose(clf.decision_bounds(sparse.csr_array(X)), dense, atol=1e-9)
+
+
+@pytest.mark.parametrize("n_classes", [2, 7])
+def test_bounds_of_objects_are_those_of_their_places(n_classes):
+    X, y = make_blobs(70, centers=n_classes, cluster_std=3.0, random_state=0)
+    options = {"polish": True, "tol": 1e-4, "random_state": 0}
+    kernel = PairwiseKernel(lambda a, b: float(np.exp(-0.1 * np.sum(np.subtract(a, b) ** 2))))
+    clf = PegasosSVC(kernel=kernel, decision_function_shape="ovo", **options)
+    clf.fit([*map(tuple, X)], y)
+    widths = widths_of(clf, [*map(tuple, X)])
+    expected = np.sqrt(2 * np.atleast_1d(clf.duality_gap_ / clf.lam_) * 2.0)
+    np.testing.assert_allclose(widths, np.tile(expected, (70, 1)), rtol=1e-9, atol=1e-11)
+
+
+def test_rounding_is_part_of_the_bounds():
+    """Decisions of large coefficients cannot be known better than their sums."""
+    X, y = two_classes(40)
+    clf = PegasosSVC(C=1e9, gamma=0.5, epochs=2, random_state=0).fit(X, y)
+    clf.duality_gap_ = 0.0
+    size = np.abs(clf.dual_coef_).sum()
+    widths = widths_of(clf, X)
+    assert np.all(widths > np.finfo(float).eps * size)
+    assert np.all(widths < 1e4 * np.finfo(float).eps * size)
+
+
+def test_without_a_certificate_nothing_is_certain(tmp_path):
+    X, y = two_classes()
+    clf = PegasosSVC(kernel="sigmoid", random_state=0).fit(X, y)
+    lower, upper = clf.decision_bounds(X)
+    assert np.all(lower == -np.inf)
+    assert np.all(upper == np.inf)
+    assert not clf.is_certified(X).any()
+    Z, z = four_classes()
+    clf = PegasosSVC(kernel="sigmoid", random_state=0).fit(Z, z)
+    least, most = clf.decision_bounds(Z)
+    assert np.all((least <= 0) & (most >= 3))
+    assert not clf.is_certified(Z).any()
+    clf = PegasosSVC(gamma=0.5, random_state=0).fit(X, y)
+    clf.to_libsvm(tmp_path / "model")
+    read = PegasosSVC.from_libsvm(tmp_path / "model")
+    stream = LinearPegasosSVC(random_state=0).partial_fit(X, y, classes=[0, 1])
+    for model in (read, stream):
+        for method in (model.decision_bounds, model.is_certified):
+            with pytest.raises(AttributeError, match="without duality_gap_, which models that"):
+                method(X)
+    for unfitted in (PegasosSVC(), LinearPegasosSVR(), PegasosSVCCV()):
+        with pytest.raises(NotFittedError):
+            unfitted.decision_bounds(X)
+
+
+def test_bounds_of_a_search_are_those_of_its_model():
+    X, y = two_classes()
+    search = PegasosSVCCV(Cs=[1.0, 10.0], gammas=[0.5], cv=2, random_state=0).fit(X, y)
+    ends = search.best_estimator_.decision_bounds(X)
+    np.testing.assert_array_equal(search.decision_bounds(X), ends)
+    np.testing.assert_array_equal(search.is_certified(X), search.best_estimator_.is_certified(X))
+
+
+def test_bounds_of_a_constant_regression_need_no_support():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    reg = PegasosSVR(random_state=0).fit(X, np.full(30, 3.0))
+    assert reg.support_.size == 0
+    np.testing.assert_allclose(reg.decision_bounds(X), 3.0, atol=1e-6)
