@@ -207,7 +207,10 @@ _ORDER = {
     **{"grid_search": 1, "slips": 1},
 }
 #: Findings of this project, in the order of the README.
-FINDINGS = ("clock", "gap_and_error", "warm_start", "run_time", "equal_seconds", "accuracy_map")
+FINDINGS = (
+    *("clock", "gap_and_error", "warm_start", "run_time", "equal_seconds", "accuracy_map"),
+    "costly_kernels",
+)
 
 
 def _linked(source: str) -> str:
@@ -513,6 +516,7 @@ BLOCKS: dict[str, Block] = {
     "kernel": _tables_of("benchmark_kernel", "benchmark_kernel"),
     "kernel-avx2": _tables_of("benchmark_kernel_avx2", "benchmark_kernel"),
     "grid": _tables_of("grid_search", "grid_search"),
+    "costly-kernels": _tables_of("costly_kernels", "costly_kernels"),
     "linear": _claims_of("benchmark_linear", "text_classification", "sample_size"),
     "large": _claims_of("out_of_core", "dask_workers"),
     "regression": _claims_of("regression"),
