@@ -37,6 +37,7 @@ _PIECE = 0.2
 #: Values that are asked for the other way round, to see whether a function is symmetric, and the
 #: relative difference that rounding within it explains.
 _PROBES, _DOUBT = 6, 1e-4
+_PARTS_OF_FILE = ("keys", "owners", "rows", "diagonal")
 
 
 def as_objects(X: Any) -> np.ndarray:
@@ -123,6 +124,26 @@ def _ask(
     except Exception as caught:
         error = caught
     return _Answer(np.asarray(found), (time.perf_counter() - begin) / len(others), error)
+
+
+def _answers(kernel: PairwiseKernel, one: Any, parts: list[Any]) -> Iterator[_Answer]:
+    """Return values of one object against others, part by part; several parts go to joblib."""
+    calls = ((kernel.function, kernel.blocks, one, part) for part in parts)
+    answers = (_ask(*call) for call in calls)
+    if len(parts) > 1:
+        jobs = joblib.Parallel(n_jobs=kernel.n_jobs, return_as="generator")
+        answers = jobs(joblib.delayed(_ask)(*call) for call in calls)
+    try:
+        for part, answer in zip(parts, answers, strict=True):
+            size = len(part) if answer.error is None else len(answer.values)
+            yield answer._replace(values=_checked(answer.values, size))
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        if not any(word in str(error) for word in ("pickle", "serialize")):
+            raise
+        raise ValueError(
+            f"function must be one that can be pickled for jobs in other processes, got "
+            f"{shown(kernel.function)} instead; joblib.parallel_config('threading') takes any"
+        ) from error
 
 
 def _checked(values: np.ndarray, n_others: int) -> np.ndarray:
@@ -219,6 +240,42 @@ class _Known:
             return
         slots = self.slots[others]
         self.rows[slots[slots >= 0], one] = values[slots >= 0]
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write keys, rows and the diagonal."""
+        owners = np.empty(self.n_rows, dtype=np.int64)
+        held = np.flatnonzero(self.slots >= 0)
+        owners[self.slots[held]] = held
+        np.savez_compressed(
+            path,
+            keys=np.array([*self.numbers], dtype="U"),
+            owners=owners,
+            rows=self.rows[: self.n_rows],
+            diagonal=self.diagonal,
+        )
+
+    def load(self, path: str | PathLike[str], most_bytes: float) -> None:
+        """Take what `save` has written, beside what is known.
+
+        Raises
+        ------
+        ValueError
+            If it is no such file.
+        """
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                keys, owners, rows, diagonal = map(file.get, _PARTS_OF_FILE)
+            if rows.shape != (owners.size, keys.size) or diagonal.shape != keys.shape:
+                raise ValueError("shapes do not agree")
+        except (AttributeError, ValueError, EOFError, BadZipFile) as error:
+            raise ValueError(f"path must be a file of kernel values, got {path}: {error}") from None
+        numbers = self.add(keys.tolist(), lambda place: None)
+        self.diagonal[numbers] = np.where(np.isnan(diagonal), self.diagonal[numbers], diagonal)
+        for owner, values in zip(numbers[owners].tolist(), rows, strict=True):
+            there = np.flatnonzero(~np.isnan(values))
+            self.begin_row(owner, most_bytes)
+            self.keep(owner, numbers[there], values[there])
+        self.is_loaded = True
 
 
 # --- the kernel -----------------------------------------------------------------------------------
@@ -481,7 +538,7 @@ class PairwiseKernel:
                 end = min(end, begin + each)
             each = min(each, -(-(end - begin) // n_jobs))
             parts = [others[first : min(end, first + each)] for first in range(begin, end, each)]
-            for values, seconds, error in self._answers(one, parts):
+            for values, seconds, error in _answers(self, one, parts):
                 known.evaluations += values.size
                 known.seconds_each = max(seconds, 1e-9)
                 count(values.size)
@@ -491,25 +548,6 @@ class PairwiseKernel:
                 if error is not None:
                     raise error
                 heed()
-
-    def _answers(self, one: Any, parts: list[Any]) -> Iterator[_Answer]:
-        """Return values of one object against others, part by part."""
-        calls = ((self.function, self.blocks, one, part) for part in parts)
-        answers = (_ask(*call) for call in calls)
-        if len(parts) > 1:
-            jobs = joblib.Parallel(n_jobs=self.n_jobs, return_as="generator")
-            answers = jobs(joblib.delayed(_ask)(*call) for call in calls)
-        try:
-            for part, answer in zip(parts, answers, strict=True):
-                size = len(part) if answer.error is None else len(answer.values)
-                yield answer._replace(values=_checked(answer.values, size))
-        except (pickle.PicklingError, AttributeError, TypeError) as error:
-            if not any(word in str(error) for word in ("pickle", "serialize")):
-                raise
-            raise ValueError(
-                f"function must be one that can be pickled for jobs in other processes, got "
-                f"{shown(self.function)} instead; joblib.parallel_config('threading') takes any"
-            ) from error
 
     # --- files ---
 
@@ -521,17 +559,8 @@ class PairwiseKernel:
         path : path-like
             Ending in ``.npz``. Objects are not in it; they are known again by their contents.
         """
-        known = self._known
-        with known.lock:
-            np.savez_compressed(
-                path,
-                keys=np.array([*known.numbers], dtype="U"),
-                owners=np.argsort(np.where(known.slots < 0, len(known.slots), known.slots))[
-                    : known.n_rows
-                ],
-                rows=known.rows[: known.n_rows],
-                diagonal=known.diagonal,
-            )
+        with self._known.lock:
+            self._known.save(path)
 
     def load(self, path: str | PathLike[str]) -> None:
         """Load values that `save` has written, beside those that are known.
@@ -549,27 +578,8 @@ class PairwiseKernel:
         OSError
             If it cannot be read.
         """
-        try:
-            with np.load(path, allow_pickle=False) as file:
-                keys, owners, rows, diagonal = (
-                    file[name] for name in ("keys", "owners", "rows", "diagonal")
-                )
-            n_objects = keys.size
-            if rows.shape != (owners.size, n_objects) or diagonal.shape != (n_objects,):
-                raise ValueError("shapes that do not agree")
-        except (KeyError, ValueError, EOFError, BadZipFile) as error:
-            raise ValueError(f"path must be a file of kernel values, got {path}: {error}") from None
-        known = self._known
-        with known.lock:
-            numbers = known.add(keys.tolist(), lambda place: None)
-            known.diagonal[numbers] = np.where(
-                np.isnan(diagonal), known.diagonal[numbers], diagonal
-            )
-            for owner, values in zip(owners.tolist(), rows, strict=True):
-                there = np.flatnonzero(~np.isnan(values))
-                known.begin_row(numbers[owner], self.cache_mb * tuning.MEBIBYTE)
-                known.keep(numbers[owner], numbers[there], values[there])
-            known.is_loaded = True
+        with self._known.lock:
+            self._known.load(path, self.cache_mb * tuning.MEBIBYTE)
 
 
 class PlacedKernel:

@@ -90,9 +90,6 @@ SMALL_SYSTEM = 3e4
 MARGINS_TILE = 2048
 #: Examples of a working set at the most, and of one of a small problem: a set costs the square.
 WORKING_SET, SMALL_WORKING_SET = 256, 64
-#: Examples of a set where kernel values are costly: of 4, 8, 16, 32 and 64 the first asked for the
-#: fewest, 1.0 to 1.2 times the least that a certificate takes; the last for 1.2 to 4.6 times.
-COSTLY_WORKING_SET = 4
 #: Between these a working set has one example of so many.
 EXAMPLES_OF_A_MEMBER = 32
 #: Working sets between two evaluations of the gap.

@@ -14,7 +14,7 @@ from joblib import parallel_config
 from scipy import sparse
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
-from kpegasos import LinearPegasosSVC, PegasosSVC, linear_rows
+from kpegasos import LinearPegasosSVC, PairwiseKernel, PegasosSVC, linear_rows
 from kpegasos.core.draws import IndexStream
 from kpegasos.core.problem import Problem
 from kpegasos.core.state import PegasosOptions
@@ -287,3 +287,30 @@ def test_joblib_spreads_folds_and_seeds_over_the_workers(two_processes, make):
     np.testing.assert_array_equal(alone, spread)
     assert set(search.best_params_) == {"random_state", "C"}
     assert len(search.cv_results_["mean_test_score"]) == 4
+
+
+@pytest.mark.slow
+def test_a_worker_that_dies_costs_the_kernel_values_in_flight(two_processes):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3)) + 2.0 * (np.arange(40) % 2)[:, None]
+
+    def product(a, b):  # travels by value
+        time.sleep(0.02)
+        return float(a @ b)
+
+    def kill_one():
+        while kernel.evaluations < 200:
+            time.sleep(0.01)
+        killed.append(next(iter(two_processes.run(os.getpid).values())))
+        os.kill(killed[0], signal.SIGKILL)
+
+    kernel, alone, killed = PairwiseKernel(product), PairwiseKernel(np.dot), []
+    killer = threading.Thread(target=kill_one)
+    killer.start()
+    with parallel_config(backend="dask", client=two_processes):
+        model = PegasosSVC(kernel=kernel, random_state=0).fit(X, np.arange(40) % 2)
+    killer.join()
+    other = PegasosSVC(kernel=alone, random_state=0).fit(X, np.arange(40) % 2)
+    np.testing.assert_array_equal(model.dual_coef_, other.dual_coef_)
+    assert kernel.evaluations == alone.evaluations  # as many as came back
+    two_processes.wait_for_workers(2, timeout=30)
