@@ -54,7 +54,7 @@ from kpegasos import RBF, LinearPegasosSVC, PairwiseKernel, PegasosSVC, PegasosS
 from kpegasos.datasets import load_mnist
 
 FULL_TIME = "12 min"
-QUICK_TIME = "20 s"
+QUICK_TIME = "1 min"
 
 SEEDS = 5
 #: Values asked for, as shares of the whole matrix, n² / 2: those at which methods are stopped.
@@ -241,12 +241,12 @@ def _series(width: float) -> PairwiseKernel:
 
 SETS: dict[str, Set] = {
     "mutag": Set("MUTAG, graphs", load_mutag, _graphs, 10.0, 125),
-    "gunpoint": Set("GunPoint, series", lambda: load_series("GunPoint"), _series(0.5), 10.0, 133),
+    "gunpoint": Set("GunPoint, series", lambda: load_series("GunPoint"), _series(2.0), 10.0, 133),
     "italy": Set(
-        "Power demand, series", lambda: load_series("ItalyPowerDemand"), _series(0.5), 10.0, 700
+        "Power demand, series", lambda: load_series("ItalyPowerDemand"), _series(2.0), 10.0, 700
     ),
     "strings": Set("strings, synthetic", make_strings, _strings, 1.0, 1000),
-    "quantum": Set("quantum states, simulated", load_cancer, _states, 10.0, 380),
+    "quantum": Set("quantum states, simulated", load_cancer, _states, 1.0, 380),
     "eights": Set("MNIST 8, RBF", load_eights, _images, 10.0, 10_000),
 }
 #: Sets of a quick run, and their examples.
