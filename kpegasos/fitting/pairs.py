@@ -688,8 +688,7 @@ class KernelRows:
             intercept_scaling=settings.intercept_scaling,
             pool=self._pool,
         )
-        if unclaimed:
-            source.unclaimed = unclaimed
+        source.unclaimed += unclaimed
         return source
 
 

@@ -32,8 +32,9 @@ from kpegasos.utils import tuning
 from kpegasos.utils.patience import Pace, count, heed, room
 from kpegasos.utils.validation import as_flag, as_number, shown
 
-#: Seconds of a piece of work, after which somebody may want it to end.
-_PIECE = 0.2
+#: Seconds of a piece of work, after which somebody may want it to end, and those from which on
+#: several jobs share it: to hand it out takes some 15 ms.
+_PIECE, _PAYS = 0.2, 0.05
 #: Values that are asked for the other way round, to see whether a function is symmetric, and the
 #: relative difference that rounding within it explains.
 _PROBES, _DOUBT = 6, 1e-4
@@ -298,7 +299,7 @@ class PairwiseKernel:
         ``prepare(x)`` is called once for each object, and the function sees what it returns.
     diagonal : float or callable, default=None
         ``k(x, x)``, where it is known: one number for all objects, as 1.0 of a kernel that is
-        normalised, or ``diagonal(X) -> (n,)``. If None, the function is asked.
+        normalised, or ``diagonal(X) -> (n,)`` of prepared ones. If None, the function is asked.
     positive_definite : bool, default=True
         Whether the kernel is positive semi-definite, so that gaps are certificates. False for
         values that are noisy, too: they are then not asked for both ways round.
@@ -307,11 +308,6 @@ class PairwiseKernel:
         engine: processes, threads, a Dask cluster. A function for processes has to be pickled.
     cache_mb : float, default=1024
         MiB of values that are kept.
-
-    Attributes
-    ----------
-    evaluations : int
-        Values that the function has been asked for so far.
 
     Raises
     ------
@@ -522,8 +518,7 @@ class PairwiseKernel:
                     )
 
     def _value(self, one: Any, other: Any) -> float:
-        (values,) = self._values(one, [other])
-        return float(values[0])
+        return float(next(self._values(one, [other]))[0])
 
     def _values(self, one: Any, others: list[Any]) -> Iterator[np.ndarray]:
         """Evaluate one object against others, a piece of them at a time."""
@@ -533,8 +528,9 @@ class PairwiseKernel:
             # One value tells how long the others take.
             each = max(1, int(_PIECE / known.seconds_each)) if known.seconds_each else 1
             end = min(len(others), begin + max(1, room()))
-            n_jobs = joblib.effective_n_jobs(self.n_jobs) if end - begin > each > 0 else 1
-            if n_jobs == 1 or not known.seconds_each:
+            pays = (end - begin) * known.seconds_each > _PAYS
+            n_jobs = joblib.effective_n_jobs(self.n_jobs) if pays else 1
+            if n_jobs == 1:
                 end = min(end, begin + each)
             each = min(each, -(-(end - begin) // n_jobs))
             parts = [others[first : min(end, first + each)] for first in range(begin, end, each)]
