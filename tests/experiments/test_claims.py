@@ -65,8 +65,8 @@ def test_alignment_kernel_is_the_sum_over_all_alignments():
         assert np.exp(costly_kernels.log_alignment(a, b, 0.7)) == pytest.approx(expected)
     kernel = costly_kernels.Alignment(0.7)
     a, b = kernel.prepare(rng.normal(size=300)), kernel.prepare(rng.normal(size=400))
-    assert kernel(a, a) == pytest.approx(1.0)
-    assert 0.0 <= kernel(a, b) < 1.0
+    assert kernel.value(a, a) == pytest.approx(1.0)
+    assert 0.0 <= kernel.value(a, b) < 1.0
 
 
 def test_state_of_the_feature_map_is_that_of_the_circuit():
