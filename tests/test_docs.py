@@ -50,6 +50,7 @@ def test_every_public_name_is_in_the_api_pages(module):
         "user_guide.md",
         "playground.md",
         "model_selection.md",
+        "costly_kernels.md",
         "exports.md",
         "your_own_variant.md",
         "guarantees.md",
