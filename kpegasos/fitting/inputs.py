@@ -236,8 +236,10 @@ def settings_of(estimator: Any) -> Settings:
     plain = _plain_parameters(estimator)
     get = plain.get
     polish, auto_epochs = plain["polish"], plain["epochs"] == "auto"
-    # A score at each epoch says when to stop, so there have to be some.
-    shortened = auto_epochs and polish and not get("early_stopping")
+    # A score at each epoch says when to stop, so there have to be some. Where values are counted,
+    # rows of random examples make the better model until there are enough for a certificate.
+    whole = get("early_stopping") or get("max_kernel_evaluations") is not None
+    shortened = auto_epochs and polish and not whole
     options = PegasosOptions(
         plain["batch_size"], plain["sampling"], plain["projection"], plain["average"]
     )

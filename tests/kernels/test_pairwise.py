@@ -17,7 +17,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from kpegasos import PairwiseKernel, PegasosSVC, PegasosSVCCV, PegasosSVR, make_kernel
+from kpegasos import RBF, PairwiseKernel, PegasosSVC, PegasosSVCCV, PegasosSVR, make_kernel
 from kpegasos.kernels.pairwise import as_objects
 
 N, PROBES = 60, 6
@@ -262,6 +262,21 @@ def test_budget_is_kept_and_gone_on_from(polish):
     ).fit(gram(X), y).objective_  # fmt: skip
     model.set_params(max_kernel_evaluations=None).fit(X, y)
     assert kernel.evaluations <= N * (N + 1) // 2 + PROBES + 1
+
+
+def test_polish_makes_no_less_of_a_budget_than_a_plain_fit():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    y = (X[:, 0] + 0.5 * rng.normal(size=300) > 0).astype(int)
+    objectives = []
+    for polish in (False, True):
+        kernel = PairwiseKernel(RBF(0.5).block, blocks=True, diagonal=1.0)
+        model = PegasosSVC(
+            kernel=kernel, polish=polish, max_kernel_evaluations=6000, random_state=0
+        )
+        with pytest.warns(ConvergenceWarning):
+            objectives.append(model.fit(X, y).objective_)
+    assert objectives[1] < objectives[0]
 
 
 def test_budget_of_a_built_in_kernel():
