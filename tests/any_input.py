@@ -75,6 +75,7 @@ VALUES = {
     "estimator": ("fitted(PegasosSVC)", "fitted(LinearPegasosSVC)"),
     "excess": ("0.5", "[0, 1]"),
     "fit_intercept": ("True", "False"),
+    "function": ("lambda a, b: float(a @ b)",),
     "gamma": ("1.0", "0.5"),
     "gammas": ("[1.0]", "2"),
     "gradient_norm": ("1.0", "[1, 2]"),
@@ -440,6 +441,10 @@ def model(model, arguments):
 
 def prediction(values, arguments):
     """Predictions are finite, or of the classes; one for each row."""
+    if isinstance(values, tuple):  # lower and upper ends
+        for each in values:
+            prediction(each, arguments)
+        return
     if np.ndim(values) == 0:  # an accuracy, or an R² that may be negative
         assert values <= 1
         return

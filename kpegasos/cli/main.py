@@ -201,6 +201,7 @@ def _warnings_as_lines(parsed: argparse.Namespace) -> Iterator[None]:
 
     with warnings.catch_warnings():
         warnings.showwarning = show
+        warnings.filterwarnings("ignore", ".* sees little but column")  # `train` says it of files
         yield
 
 

@@ -158,7 +158,7 @@ def test_claims_stand_below_their_figure_and_are_counted(claiming):
 
 
 def test_findings_are_links_to_their_pages(claiming):
-    name = "warm_start"
+    name = "equal_seconds"
     claiming.module.rename(claiming.folder / f"{name}.py")
     results = claiming.folder / "results"
     (results / "line.json").rename(results / f"{name}.json")
