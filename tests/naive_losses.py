@@ -169,19 +169,64 @@ def _of_dual(name, K, y, lam, weight, epsilon=0.1):
     return -float(found.fun), coef
 
 
-def _of_primal(name, K, y, lam, weight, **parameters):
-    """The primal in the eigenvectors of K."""
+def free_bracket(name, K, y, lam, weight=None, **parameters):
+    """What the optimum with a free intercept is not below, and an objective that is reached.
+
+    Losses with corners go by pairs of coefficients (Platt 1998), the pair that violates most; of
+    the others only what is reached is known.
+    """
+    m = len(y)
+    weight = np.ones(m) if weight is None else weight / np.mean(weight)
+    if name not in ("Hinge", "EpsilonInsensitive"):
+        return -np.inf, _of_primal(name, K, y, lam, weight, free=True, **parameters)[0]
+    if name == "Hinge":
+        signs, gains, of = y, np.ones(m), np.arange(m)
+    else:
+        epsilon = parameters.get("epsilon", 0.1)
+        signs, of = np.repeat([1.0, -1.0], m), np.tile(np.arange(m), 2)
+        gains = signs * y[of] - epsilon
+    most, a = weight[of] / m, np.zeros(of.size)
+    best = -np.inf, np.inf
+    for number in range(100_000):
+        f = K @ np.bincount(of, signs * a, m) / lam
+        pull = signs * gains - f[of]  # by how much each would have f rise
+        rises = np.where(signs > 0, a < most, a > 0)
+        falls = np.where(signs > 0, a > 0, a < most)
+        i = np.where(rises, pull, -np.inf).argmax()
+        j = np.where(falls, pull, np.inf).argmin()
+        if number % 50 == 0 or pull[i] - pull[j] <= 1e-13:
+            b = 0.5 * (pull[i] + pull[j])
+            norm = 0.5 * float((signs * a) @ f[of])
+            lower = float(gains @ a) - norm
+            upper = norm + float(weight @ LOSSES[name](f + b, y, **parameters)) / m
+            best = max(best[0], lower), min(best[1], upper)
+            if best[1] - best[0] <= 1e-11 * best[1] or pull[i] - pull[j] <= 1e-13:
+                break
+        p, q = of[i], of[j]
+        flat = max((K[p, p] + K[q, q] - 2.0 * K[p, q]) / lam, 1e-300)
+        room = [most[i] - a[i] if signs[i] > 0 else a[i], a[j] if signs[j] > 0 else most[j] - a[j]]
+        step = min((pull[i] - pull[j]) / flat, *room)
+        for k, move in ((i, signs[i] * step), (j, -signs[j] * step)):
+            a[k] = min(most[k], max(0.0, a[k] + move))
+    return best
+
+
+def _of_primal(name, K, y, lam, weight, *, free=False, **parameters):
+    """The primal in the eigenvectors of K; with a free intercept, that is the last variable."""
     m = len(y)
     values, vectors = np.linalg.eigh(K)
     Z = vectors * np.sqrt(np.maximum(values, 0.0))
+    penalty = np.full(m + free, lam)
+    if free:
+        Z, penalty[-1] = np.column_stack((Z, np.ones(m))), 0.0
 
     def primal(w):
         f = Z @ w
         losses, slopes = LOSSES[name](f, y, **parameters), SLOPES[name](f, y, **parameters)
-        value = 0.5 * lam * w @ w + weight @ losses / m
-        return value, lam * w + Z.T @ (weight * slopes) / m
+        value = 0.5 * (penalty * w) @ w + weight @ losses / m
+        return value, penalty * w + Z.T @ (weight * slopes) / m
 
-    start = np.zeros(m)
+    start = np.zeros(m + free)
     for _ in range(3):
         found = minimize(primal, start, jac=True, method="L-BFGS-B", options=_PRECISE)
         start = found.x

@@ -118,9 +118,8 @@ def _add_problem(group: argparse._ArgumentGroup) -> None:
     intercept.add_argument(
         "--intercept-scaling",
         type=cli.positive,
-        default=1.0,
-        help="1 unless given; the larger, the less the intercept is regularised, which in LIBSVM "
-        "it is not",
+        help="regularise the intercept, the less the larger this is; of a linear kernel it always "
+        "is, by 1 unless given, of others not, as in LIBSVM",
     )
     probability = "fit a sigmoid to held-out decisions, for probabilities"
     add("-b", dest="probability", type=cli.flag, metavar="0|1", default=False, help=(
@@ -241,6 +240,8 @@ def make_estimator(options: argparse.Namespace, y: Any) -> Any:
         kind = PegasosSVR if options.regression else PegasosSVC
     estimator = kind()
     given = cli.parameters_among(options, estimator)
+    if options.fit_intercept and options.intercept_scaling is None and options.kernel != "linear":
+        given["fit_intercept"] = "free"
     if options.average == "none":
         given["average"] = None
     if not _has_certificate(options):

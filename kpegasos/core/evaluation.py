@@ -417,10 +417,10 @@ _ROUNDINGS = 16.0
 
 
 @compiled()
-def _gain_sums(
+def gain_sums(
     loss: Any, factor: float, coef: np.ndarray, label: np.ndarray, weight: np.ndarray
 ) -> tuple[float, float]:
-    """``Σ ω gain(factor · c)``, and what the sum's terms are made of."""
+    """``Σ ω gain(factor · c)``, and what the sum's terms are made of: no less than their sizes."""
     total = size = 0.0
     for i in range(coef.size):
         beta = factor * coef[i]
@@ -471,7 +471,7 @@ class DualLine:
 
     def value(self, theta: float) -> float:
         """``D(θβ)``, as computed."""
-        total, _ = _gain_sums(self._loss, theta * self._unit, *self._data)
+        total, _ = gain_sums(self._loss, theta * self._unit, *self._data)
         return total / self._data[0].size - 0.5 * theta * theta * self._quadratic
 
     def bound(self, theta: float, quadratic_rounding: float) -> float:
@@ -484,7 +484,7 @@ class DualLine:
             Largest error of ``lam ‖w‖²``.
         """
         n_samples = self._data[0].size
-        total, size = _gain_sums(self._loss, theta * self._unit, *self._data)
+        total, size = gain_sums(self._loss, theta * self._unit, *self._data)
         error = (n_samples + _ROUNDINGS) * _EPS * size
         quadratic = 0.5 * theta * theta * (self._quadratic + quadratic_rounding)
         found = (total - error) / n_samples - quadratic

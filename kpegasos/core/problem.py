@@ -13,7 +13,8 @@ so ``P(w) − D(β)`` bounds the suboptimality of w from above. Pegasos iterates
 ``w = Σ c_j ω_j y_j φ(x_j)`` with ``c ≥ 0``, hence ``β = lam m c`` costs nothing, once it is scaled
 into the box. For other losses `kpegasos.core.evaluation` has the same.
 
-What rounding does to them is in `kpegasos.core.evaluation`.
+What rounding does to them is in `kpegasos.core.evaluation`, and what a free intercept does in
+`kpegasos.core.free_intercept`.
 """
 
 from __future__ import annotations
@@ -28,7 +29,15 @@ from kpegasos.losses import HINGE, check_loss, is_hinge
 from kpegasos.losses.base import for_loops, is_foreign, values
 from kpegasos.losses.probe import probe, some_of
 from kpegasos.utils.compiled import shared
-from kpegasos.utils.validation import LARGEST, SMALLEST, as_array, as_number, shown, signs_of
+from kpegasos.utils.validation import (
+    LARGEST,
+    SMALLEST,
+    as_array,
+    as_flag,
+    as_number,
+    shown,
+    signs_of,
+)
 
 
 class Problem(NamedTuple):
@@ -47,6 +56,8 @@ class Problem(NamedTuple):
     loss : Loss
     classes : ndarray of shape (2,) or None
         The labels that -1 and +1 stand for; None if they stand for themselves.
+    free_intercept : bool
+        Whether decisions have an intercept that is not regularised.
     """
 
     y: np.ndarray
@@ -54,6 +65,7 @@ class Problem(NamedTuple):
     lam: float
     loss: Any = HINGE
     classes: np.ndarray | None = None
+    free_intercept: bool = False
 
     @property
     def examples(self) -> Examples:
@@ -79,6 +91,7 @@ def make_problem(
     *,
     C: float | None = None,
     loss: Any = HINGE,
+    free_intercept: bool = False,
 ) -> Problem:
     """Make a problem of targets, weights, the regularisation and a loss.
 
@@ -97,6 +110,10 @@ def make_problem(
         ``1 / (C · n_samples)`` without weights.
     loss : Loss, default=Hinge()
         See `kpegasos.losses`.
+    free_intercept : bool, default=False
+        Whether decisions are ``<w, φ(x)> + b`` with a b that is not regularised, as in SVC. It
+        needs kernel rows with an ``intercept_scaling``: Pegasos' steps, and those of dual ascent,
+        are of the constant feature.
 
     Returns
     -------
@@ -105,8 +122,9 @@ def make_problem(
     Raises
     ------
     ValueError
-        If the labels are not of two classes, a weight is not positive and finite, both or neither
-        of ``lam`` and ``C`` are given, or the one that is is no positive finite number.
+        If the labels are not of two classes, or all the same with a free intercept; if a weight is
+        not positive and finite, both or neither of ``lam`` and ``C`` are given, or the one that is
+        is no positive finite number.
 
     Examples
     --------
@@ -120,6 +138,8 @@ def make_problem(
     loss = check_loss(loss)
     signs, classes = (_checked_numbers(y), None) if loss.regression else signs_of("y", y)
     weight = _checked_weight(sample_weight, signs.size)
+    if as_flag("free_intercept", free_intercept) and not loss.regression and np.ptp(signs) == 0.0:
+        raise ValueError("y must have two classes for a free intercept, got one instead")
     if is_foreign(loss) and loss.regression:
         probe(loss, some_of(signs.tolist()))
     if lam is not None and C is not None:
@@ -133,7 +153,7 @@ def make_problem(
         # With equal weights, C up to its limit makes lam this small.
         least = SMALLEST / (4 * signs.size)
         lam = as_number("lam", lam, positive=True, least=least, most=4 * LARGEST)
-    return Problem(signs, weight / weight.mean(), lam, loss, classes)
+    return Problem(signs, weight / weight.mean(), lam, loss, classes, bool(free_intercept))
 
 
 def _checked_numbers(y: Any) -> np.ndarray:

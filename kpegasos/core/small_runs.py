@@ -348,7 +348,8 @@ def _run_of(pairs: SmallPairs, number: int) -> _Run:
     wide, narrow = as_two(values)
     view = HeldRows(wide, narrow, np.arange(n), np.zeros(n, dtype=np.int64), norms, offset)
     loss = pairs.loss
-    problem, examples = Problem(label, weight, lam, loss, None), Examples(label, signed, loss)
+    problem = Problem(label, weight, lam, loss, None, False)
+    examples = Examples(label, signed, loss)
     evaluations = pairs.evaluations if number == 0 else 0
     bounds = np.zeros(2)
     return _Run(problem, examples, view, rounding, largest, bounds, evaluations, pairs.tol)

@@ -223,6 +223,8 @@ class State:
         False once an error has come in the middle of a step.
     image_kind : str
         What the image is, as the rows say: ``"margins"``, ``"vector"`` or ``"none"``.
+    free_intercept : bool
+        Whether the dual values are of a problem with a free intercept.
     suffix_snapshots : dict
         Step to the sums of counts and of images up to there, for the suffix average.
     """
@@ -240,6 +242,7 @@ class State:
     certified: bool = True
     whole: bool = True
     image_kind: str = "margins"
+    free_intercept: bool = False
     suffix_snapshots: dict[int, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
 
     def _check_loaded(self) -> None:

@@ -6,15 +6,16 @@ For each binary problem an estimator solves
 
 with the hinge loss ``max(0, 1 − y_i f(x_i))`` or another, ``lam = 1 / (C · Σc)`` unless ``lam`` is
 given, and ``φ`` extended by a constant feature when ``fit_intercept`` is on, so that the intercept
-is regularised like every other weight. Which problems there are, and what is made of their
-decisions, `OneVsOneMixin` and `RegressionMixin` say; rows and model `KernelEstimator` and
-`LinearEstimator`.
+is regularised like every other weight; with "free" it is not. Which problems there are, and what is
+made of their decisions, `OneVsOneMixin` and `RegressionMixin` say; rows and model `KernelEstimator`
+and `LinearEstimator`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache, wraps
 from inspect import signature
 from itertools import combinations
@@ -219,7 +220,7 @@ class BasePegasos(ExportMixin, CallbackSupportMixin, BaseEstimator):
         self, X: Any, targets: Targets | Numbers, settings: Settings, *, in_step: bool
     ) -> FitPlan:
         """Make binary problems and rows of what has been validated."""
-        pairs = targets.pairs(settings)
+        pairs = replace(targets.pairs(settings), free_intercept=settings.free_intercept)
         make_rows, known = self._prepare(X, pairs, settings)
         states = None
         known |= {"_states_digest": None, "_fitted": parameters_read_later(self)}
@@ -231,6 +232,9 @@ class BasePegasos(ExportMixin, CallbackSupportMixin, BaseEstimator):
 
         def attributes(results: Results) -> dict[str, Any]:
             found = self._attributes(plan, targets, results)
+            if settings.free_intercept:
+                intervals = np.array(results.column("intercept_interval"))
+                found["intercept_interval_"] = intervals + getattr(targets, "offset", 0.0)
             return {**known, **found, **self._vectors(X, found["support_"], results)}
 
         seed = draw_seed(self.random_state)

@@ -71,7 +71,7 @@ def _validated(estimator: Any, X: Any, diagonal: Any) -> tuple[Any, np.ndarray |
     Raises
     ------
     AttributeError
-        If the model has none.
+        If the model has none, or a free intercept.
     ValueError
         Naming the parameter, what was expected and what came.
     """
@@ -81,6 +81,11 @@ def _validated(estimator: Any, X: Any, diagonal: Any) -> tuple[Any, np.ndarray |
         raise AttributeError(
             f"{type(estimator).__name__} has no bounds of decisions without duality_gap_, which "
             "models that were trained in parts or read from LIBSVM's format do not have"
+        )
+    if fitted(estimator, "fit_intercept") == "free":
+        raise AttributeError(
+            f"{type(estimator).__name__} has no bounds of decisions with fit_intercept='free', as "
+            "a gap bounds the distance to the optimum in what is regularised, and not in the rest"
         )
     if diagonal is None:
         return X, None
@@ -155,7 +160,8 @@ class BoundsMixin:
         Raises
         ------
         AttributeError
-            If the model has no certificate: it was trained in parts or read from LIBSVM's format.
+            If the model has no certificate: it was trained in parts or read from LIBSVM's format;
+            and if it has a free intercept, for which a gap is no bound.
         ValueError
             Naming the parameter, what was expected and what came.
         """

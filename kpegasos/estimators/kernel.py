@@ -21,7 +21,14 @@ from kpegasos.exports.libsvm import CLASSIFIERS, REGRESSORS, read_libsvm
 from kpegasos.exports.model import Model, check_model
 from kpegasos.fitting.inputs import Settings, validated_objects, validated_rows
 from kpegasos.fitting.model import original, parameters_read_later, set_model
-from kpegasos.fitting.pairs import GramParts, KernelRows, Pair, Pairs, pair_coefficients
+from kpegasos.fitting.pairs import (
+    GramParts,
+    KernelRows,
+    Pair,
+    Pairs,
+    constant_of,
+    pair_coefficients,
+)
 from kpegasos.kernels.base import Kernel, bounds_rounding
 from kpegasos.kernels.decision import (
     FEW_OUTPUTS,
@@ -130,7 +137,9 @@ class KernelEstimator(PrecomputedMixin, BasePegasos):
         self, X: Any, pairs: Pairs, settings: Settings
     ) -> tuple[Callable[[Pair, int, bool], RowSource], dict[str, Any]]:
         if self._is_precomputed():
-            return GramParts(check_gram(X), None, settings.intercept_scaling), {"_kernel": None}
+            gram = check_gram(X)
+            size = constant_of(settings, pairs, gram.diagonal())
+            return GramParts(gram, None, size), {"_kernel": None}
         kernel, given = self.kernel, settings.own
         if isinstance(kernel, str):
             check_magnitude(X)
@@ -255,10 +264,18 @@ class PegasosSVC(OneVsOneMixin, KernelEstimator):
         What a margin costs: the papers' hinge, that of LinearSVC, the hinge with a rounded corner,
         or the logistic loss, which has ``predict_proba``; or one of your own, see
         `kpegasos.losses`.
-    fit_intercept : bool, default=True
-        Add a constant feature (``K + intercept_scaling²``); False is the papers' problem.
+    fit_intercept : bool or "free", default=True
+        Add a constant feature (``K + intercept_scaling²``); False is the papers' problem. "free" is
+        that of SVC, where the intercept is not regularised: for a model that is to be SVC's, for
+        classes of very different sizes, or with a small C. It is then the best one for the model's
+        w, and ``polish`` comes as close to the optimum as ``tol`` asks. The steps of Pegasos alone
+        are those of the constant feature (MPB 2011, Sec. 6, the first treatment, which keeps the
+        rate of Theorem 1). They end within ``lam b² / (2 B²)`` of the optimum at the best, with its
+        intercept b and the size B of the feature. It takes ``cache`` other than "streamed" to
+        polish.
     intercept_scaling : float, default=1.0
-        Size of the constant feature: the larger, the less the intercept is regularised.
+        Size of the constant feature: the larger, the less the intercept is regularised. With "free"
+        in units of an example's typical length; the optimum does not depend on it.
     epochs : "auto" or float, default="auto"
         Passes over the data; with ``warm_start`` each fit adds as many. "auto" is 20 without
         ``polish``, after which the accuracy of usual data has settled, and with it half an epoch
@@ -348,6 +365,9 @@ class PegasosSVC(OneVsOneMixin, KernelEstimator):
         Signed coefficients in SVC's layout.
     intercept_ : ndarray of shape (n_pairs,)
         Constant term of each pair's decision.
+    intercept_interval_ : ndarray of shape (n_pairs, 2)
+        Of a free intercept: from the least to the largest that is best for the model's w; its
+        middle is ``intercept_``. It has a length where no example lies on the margin.
     coef_ : ndarray of shape (n_pairs, n_features)
         Weights of the features, of a model with ``kernel="linear"`` only.
     objective_, duality_gap_, relative_gap_ : float or ndarray of shape (n_pairs,)
@@ -402,7 +422,7 @@ class PegasosSVC(OneVsOneMixin, KernelEstimator):
         gamma: str | float = "scale",
         coef0: float = 0.0,
         loss: Any = "hinge",
-        fit_intercept: bool = True,
+        fit_intercept: bool | str = True,
         intercept_scaling: float = 1.0,
         epochs: str | float = "auto",
         n_steps: int | None = None,
@@ -477,11 +497,13 @@ default="epsilon_insensitive"
         number.
     coef0 : float, default=0.0
         Constant term of the polynomial and sigmoid kernels.
-    fit_intercept : bool, default=True
+    fit_intercept : bool or "free", default=True
         Add a constant feature, and predict the deviation from the weighted median of y, so that the
-        regularisation of the intercept does no harm; False is the papers' problem.
+        regularisation of the intercept does no harm; False is the papers' problem. "free" is that
+        of SVR, where the intercept is not regularised; see `PegasosSVC`.
     intercept_scaling : float, default=1.0
-        Size of the constant feature: the larger, the less the intercept is regularised.
+        Size of the constant feature: the larger, the less the intercept is regularised. With "free"
+        in units of an example's typical length; the optimum does not depend on it.
     epochs : "auto" or float, default="auto"
         Passes over the data; with ``warm_start`` each fit adds as many. "auto" is 20 without
         ``polish``, after which the accuracy of usual data has settled, and with it half an epoch
@@ -557,6 +579,9 @@ default="epsilon_insensitive"
         Their coefficients.
     intercept_ : ndarray of shape (1,)
         Constant term.
+    intercept_interval_ : ndarray of shape (1, 2)
+        Of a free intercept: from the least to the largest that is best for the model's w; its
+        middle is ``intercept_``.
     objective_, duality_gap_, relative_gap_ : float
         Primal objective, its certified distance to the optimum, and that divided by the objective.
     history_ : History
@@ -605,7 +630,7 @@ default="epsilon_insensitive"
         degree: int = 3,
         gamma: str | float = "scale",
         coef0: float = 0.0,
-        fit_intercept: bool = True,
+        fit_intercept: bool | str = True,
         intercept_scaling: float = 1.0,
         epochs: str | float = "auto",
         n_steps: int | None = None,

@@ -111,6 +111,11 @@ class Settings:
     counts: bool
     own: dict[str, Any]
 
+    @property
+    def free_intercept(self) -> bool:
+        """Whether the intercept is not regularised."""
+        return bool(self.own["fit_intercept"] == "free")
+
     def epochs_of(self, n_samples: int, *, is_costly: bool = False) -> float:
         """Epochs of a Pegasos run over so many examples, whose kernel values may be costly."""
         if self.shortened:
@@ -162,6 +167,12 @@ def _as_class_weight(name: str, value: Any) -> Any:
     raise ValueError(f"{name} must be a dict, 'balanced' or None, got {shown(value)} instead")
 
 
+def _as_intercept(name: str, value: Any) -> bool | str:
+    if isinstance(value, bool | np.bool_) or (isinstance(value, str) and value == "free"):
+        return value if isinstance(value, str) else bool(value)
+    raise ValueError(f"{name} must be True, False or 'free', got {shown(value)} instead")
+
+
 def _as_checkpoints(name: str, value: Any) -> Any:
     Checkpoints(value, 0, 1, 1, 1)
     return value
@@ -177,7 +188,7 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "degree": partial(as_integer, least=0, most=LARGEST_DEGREE),
     "gamma": _name_or(_POSITIVE, "scale", "auto"),
     "coef0": as_number,
-    "fit_intercept": as_flag,
+    "fit_intercept": _as_intercept,
     "intercept_scaling": partial(_POSITIVE, most=LARGEST_SCALING),
     "epochs": _name_or(_POSITIVE, "auto", most=MOST_DRAWS),
     "n_steps": _perhaps(as_integer, least=1, most=MOST_DRAWS),
@@ -222,6 +233,11 @@ def _plain_parameters(estimator: Any) -> dict[str, Any]:
             plain[name] = _CHECKS[name](name, plain[name])
     if "kernel" in plain:  # draws that lie side by side are of use to features only
         as_choice("sampling", plain["sampling"], SAMPLINGS[:2])
+    elif plain["fit_intercept"] == "free":
+        raise ValueError(
+            "fit_intercept must be True or False of a linear estimator (PegasosSVC and PegasosSVR "
+            "have a free intercept with kernel='linear' too), got 'free' instead"
+        )
     return plain
 
 

@@ -28,13 +28,20 @@ from kpegasos.kernels.exact import ExactProducts
 from kpegasos.kernels.matrix import ClassSortedMatrix, KernelMatrix
 from kpegasos.kernels.pairwise import is_costly, placed
 from kpegasos.losses import HINGE
-from kpegasos.rows.base import RowSource
+from kpegasos.rows.base import RowSource, most_scaling
 from kpegasos.rows.budget import budget_mb, gram_mb_needed
 from kpegasos.rows.cached import BufferPool
 from kpegasos.rows.choose import choose_source
 from kpegasos.rows.gram import GramRows
 from kpegasos.utils import tuning
-from kpegasos.utils.validation import LARGEST, SMALLEST, as_number, check_labels, shown
+from kpegasos.utils.validation import (
+    LARGEST,
+    LARGEST_SCALING,
+    SMALLEST,
+    as_number,
+    check_labels,
+    shown,
+)
 
 #: What weights are called in messages.
 _WEIGHTS = "sample_weight (times class_weight)"
@@ -80,6 +87,7 @@ class Pairs:
     loss : Loss
     sizes : ndarray of shape (n_pairs,)
         Number of examples of each pair.
+    free_intercept : bool
     """
 
     first: np.ndarray
@@ -91,6 +99,7 @@ class Pairs:
     lam: np.ndarray
     loss: Any
     sizes: np.ndarray
+    free_intercept: bool = False
 
     def renamed(self, place: np.ndarray) -> Pairs:
         """Return the same pairs where example i is called ``place[i]``."""
@@ -106,7 +115,8 @@ class Pairs:
     def __getitem__(self, key: int) -> Pair:
         number = range(len(self))[key]
         part = slice(self.ends[number], self.ends[number + 1])
-        problem = Problem(self.y[part], self.weight[part], self.lam.item(number), self.loss)
+        lam, free = self.lam.item(number), self.free_intercept
+        problem = Problem(self.y[part], self.weight[part], lam, self.loss, None, free)
         classes = self.first.item(number), self.second.item(number)
         return Pair(number, classes, self.members[part], problem)
 
@@ -620,6 +630,32 @@ def _values_of(gram: np.ndarray, members: np.ndarray, memory: np.ndarray) -> np.
     return out
 
 
+#: Of a free intercept: about twice what the penalty of a move by the size of a target may come to,
+#: relative to what that move may save in losses.
+_MOVE = 0.1
+
+
+def constant_of(settings: Settings, pairs: Pairs, diagonal: np.ndarray) -> float:
+    """Size of the constant feature; where b is free, as long as an example typically is.
+
+    Then the problem does not depend on it, but the steps do. It is larger where lam is: a move of b
+    costs ``lam/2`` times its square over that of the size.
+
+    Parameters
+    ----------
+    settings : Settings
+    pairs : Pairs
+    diagonal : ndarray of shape (n_samples,)
+        Kernel values of examples with themselves.
+    """
+    size = settings.intercept_scaling
+    if not settings.free_intercept:
+        return size
+    target = 1.0 + float(np.abs(pairs.y).mean())
+    squared = max(float(np.abs(diagonal).mean()), float(pairs.lam.max()) * target / _MOVE)
+    return min(size * squared**0.5, 0.5 * most_scaling(float(pairs.lam.min())), LARGEST_SCALING)
+
+
 class KernelRows:
     """Makes the rows of any pair from a kernel.
 
@@ -692,7 +728,7 @@ class KernelRows:
         return GramParts(
             source.gram,
             pairs or self._pairs,
-            self._settings.intercept_scaling,
+            constant_of(self._settings, self._pairs, values.diagonal),
             positive_definite=source.positive_definite,
             evaluations=source.evaluations,
             rounding=source.rounding,
@@ -736,7 +772,7 @@ class KernelRows:
             unasked=settings.own["cache_mb"] == "auto",
             shares=n_at_once,
             batch_size=settings.options.batch_size,
-            intercept_scaling=settings.intercept_scaling,
+            intercept_scaling=constant_of(settings, pairs, values.diagonal),
             pool=self._pool,
         )
         source.unclaimed += unclaimed

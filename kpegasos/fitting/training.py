@@ -310,6 +310,7 @@ def small_pairs(plan: FitPlan) -> SmallPairs | None:
         and parts.positive_definite
         and parts.gram.flags.carray
         and settings.counts
+        and not settings.free_intercept
         and options.batch_size == 1
         and options.sampling in ("permutation", "uniform")
         and options.average in _AVERAGES

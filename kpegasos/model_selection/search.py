@@ -549,7 +549,13 @@ def _settings_of(search: Any) -> Settings:
     if search.tol is None:
         raise ValueError("tol must be a positive finite number, got None instead")
     as_generator(search.random_state)
-    return settings_of(_model_of(search))
+    settings = settings_of(_model_of(search))
+    if settings.free_intercept:
+        raise ValueError(
+            "fit_intercept must be True or False of a search, whose cells share kernel values with "
+            "the constant feature, got 'free' instead (PegasosSVC takes it)"
+        )
+    return settings
 
 
 def _make_plan(

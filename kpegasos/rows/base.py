@@ -144,6 +144,10 @@ class Evaluated(NamedTuple):
         What `Iterate.additions` says of its image.
     sums : Sums or None
         Sums over the examples, where they were at hand.
+    offset : float
+        Of a free intercept: what margins have beyond the constant feature's.
+    interval : tuple of float or None
+        From the least to the largest intercept that is best for this w, where that is free.
     """
 
     coef: np.ndarray
@@ -154,6 +158,8 @@ class Evaluated(NamedTuple):
     norm_rounding: float = 0.0
     additions: float = 0.0
     sums: Sums | None = None
+    offset: float = 0.0
+    interval: tuple[float, float] | None = None
 
     @property
     def size(self) -> float | None:
@@ -450,6 +456,9 @@ class RowSource(ABC):
         Kernel values computed so far.
     unclaimed : int
         Those computed before any run, until one claims them.
+    kernel_offset : float
+        B², which is added to kernel values; 0 without a constant feature, and of features, so that
+        an intercept cannot be free.
     tolerated_error : float
         Error of a kernel value for which the kernel is not blamed, although the certificate takes
         the values as they are.
@@ -464,6 +473,7 @@ class RowSource(ABC):
     tolerated_error: float = 0.0
     evaluations: int = 0
     unclaimed: int = 0
+    kernel_offset: float = 0.0
     unchanging: bool = False
 
     def __init_subclass__(cls, *, unchanging: bool = False, **options: Any) -> None:
@@ -541,6 +551,10 @@ class RowSource(ABC):
 
     def ensure_rows(self, members: np.ndarray, t: int) -> KernelView:
         """Compute kernel rows of some examples, at most `row_capacity`; return a view."""
+        raise NotImplementedError(f"{type(self).__name__} holds no kernel rows")
+
+    def margin_rounding(self, evaluated: Evaluated, examples: Examples) -> float:
+        """Bound how far off a margin of an iterate is, settled or not."""
         raise NotImplementedError(f"{type(self).__name__} holds no kernel rows")
 
     @property
@@ -691,6 +705,12 @@ class KernelSource(RowSource):
         # A copy: what may not be written to would be another type, and compiled for by itself.
         return np.full(self.n_samples, self.rounding, dtype=np.float64)
 
+    def margin_rounding(self, evaluated: Evaluated, examples: Examples) -> float:
+        """Bound how far off a margin of an iterate is, settled or not."""
+        size, of_each = np.abs(evaluated.coef * examples.signed), self.rounding_of_each
+        of_values = float(size @ of_each) + float(size.sum()) * float(of_each.max())
+        return of_values + evaluated.additions * _EPS * self.largest
+
     def _with_rounding(
         self, evaluated: Evaluated, examples: Examples, additions: float | None
     ) -> Evaluated:
@@ -742,6 +762,9 @@ class KernelSource(RowSource):
             sums = self.product(signed[:, None])[:, 0]
             added = (2.0 + np.count_nonzero(signed)) * _EPS * total * self.largest
             rounding = np.asarray(of_values + added)
+        if evaluated.offset:
+            sums = sums + evaluated.offset
+            rounding = rounding + 2.0 * _EPS * abs(evaluated.offset)
         better = needed & (rounding < before)
         margins = np.where(better, sums, evaluated.margins)
         rounding = np.where(better, rounding, before)
@@ -758,7 +781,8 @@ class KernelSource(RowSource):
 
     def primal(self, evaluated: Evaluated, examples: Examples) -> tuple[np.ndarray | None, float]:
         """No weights, and the intercept."""
-        return None, self.kernel_offset * float((evaluated.coef * examples.signed).sum())
+        intercept = self.kernel_offset * float((evaluated.coef * examples.signed).sum())
+        return None, intercept + evaluated.offset if evaluated.offset else intercept
 
     def decisions(self, coef: np.ndarray, w: np.ndarray | None, intercept: float) -> Decisions:
         """Return sums over the support: of the kernel's values, or of values that are given."""

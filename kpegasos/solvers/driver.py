@@ -24,9 +24,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kpegasos.core import free_intercept
 from kpegasos.core.averaging import has_clock_over_t
 from kpegasos.core.draws import IndexStream
-from kpegasos.core.evaluation import SMALL, Gaps, gaps_of, is_impossible, is_mostly_rounding, judge
+from kpegasos.core.evaluation import (
+    SMALL,
+    Gaps,
+    gaps_of,
+    is_impossible,
+    is_mostly_rounding,
+    judge,
+    loss_errors,
+    steepness,
+)
 from kpegasos.core.problem import Problem, dual_bounds, total_loss
 from kpegasos.core.state import ROW_HITS, STEPS, Iterate, LoopParameters, State
 from kpegasos.core.steps import rates_of
@@ -163,6 +173,9 @@ class Evaluation(NamedTuple):
         return self.evaluated.squared_norm
 
 
+_EPS = float(np.finfo(np.float64).eps)
+#: Relative rounding of a sum over the examples by numpy, which adds pairs.
+_SUM_ROUNDING = 64.0 * _EPS
 _NO_GAPS = Gaps(*[math.nan] * len(Gaps._fields))
 
 
@@ -203,7 +216,10 @@ class Certifier:
 
     def evaluate(self, evaluated: Evaluated, settled: bool = False) -> Evaluation:
         """Judge an iterate, and raise the dual bounds of the state."""
-        problem, state, sums, dual = self._problem, self._state, evaluated.sums, math.nan
+        problem, state = self._problem, self._state
+        if problem.free_intercept:
+            evaluated = self._with_best_intercept(evaluated, settled)
+        sums, dual = evaluated.sums, math.nan
         coef, norm, error = evaluated.coef, evaluated.squared_norm, evaluated.norm_rounding
         if sums is None:
             loss, size = total_loss(evaluated.margins, problem), float(coef @ problem.weight)
@@ -213,7 +229,10 @@ class Certifier:
         known = evaluated.loss_rounding, error, problem.lam, coef.size, state.proven_bound
         objective, upper, best, proven, impossible = judge(loss, norm, size, largest, *known)
         if state.certified:
-            if not self._hinge:
+            if problem.free_intercept:
+                best, proven = self._dual_with_intercept(evaluated)
+                impossible = True  # maybe
+            elif not self._hinge:
                 best, proven = dual_bounds(coef, norm, error, problem)
                 impossible = True  # maybe
             dual, state.best_dual = best, max(state.best_dual, best)
@@ -226,6 +245,68 @@ class Certifier:
                 raise ValueError(self._indefinite)
             state.certified = False
         return found
+
+    def _with_best_intercept(self, evaluated: Evaluated, settled: bool) -> Evaluated:
+        """Return an iterate with the best intercept, which is not a part of its norm.
+
+        A settled one keeps that which it has: its margins are known better, not the losses of
+        examples that the intercept would have to be another for.
+        """
+        rows, examples = self._rows, self._problem.examples
+        if not settled:
+            low, high = free_intercept.best_intercept(evaluated.margins, self._problem)
+            _, known = rows.primal(evaluated, examples)
+            move = free_intercept.middle_of(low, high)
+            evaluated = evaluated._replace(
+                margins=evaluated.margins + move,
+                offset=evaluated.offset + move,
+                interval=(known + low, known + high),
+            )
+        margins, signed = evaluated.margins, evaluated.coef * examples.signed
+        _, intercept = rows.primal(evaluated, examples)
+        own, terms, total = self._own_rounding(evaluated), signed * margins, float(signed.sum())
+        in_total = _SUM_ROUNDING * float(np.abs(signed).sum())
+        of_norm = abs(intercept) * in_total + abs(total) * own
+        of_norm += margins.size * _EPS * float(np.abs(terms).sum())
+        if settled:
+            error = evaluated.loss_rounding
+            error += steepness(examples.loss, margins, examples.label, own) * own
+        else:
+            each = rows.margin_rounding(evaluated, examples) + own
+            errors = loss_errors(examples.loss, margins, examples.label, each)
+            error = float(self._problem.weight @ errors) / margins.size
+        return evaluated._replace(
+            squared_norm=float(terms.sum()) - intercept * total,
+            norm_rounding=evaluated.norm_rounding + of_norm,
+            loss_rounding=error,
+            sums=None,
+        )
+
+    def _own_rounding(self, evaluated: Evaluated) -> float:
+        """Bound what rounding adds to a margin beside a free intercept, and to that."""
+        rows, examples = self._rows, self._problem.examples
+        _, intercept = rows.primal(evaluated, examples)
+        in_sum = rows.kernel_offset * float(np.abs(evaluated.coef * examples.signed).sum())
+        most = float(np.abs(evaluated.margins).max()) + abs(intercept) + abs(evaluated.offset)
+        return _SUM_ROUNDING * in_sum + 4.0 * _EPS * most
+
+    def _dual_with_intercept(self, evaluated: Evaluated) -> tuple[float, float]:
+        """Dual value of an iterate that meets the constraint of a free intercept, and a bound."""
+        rows, examples = self._rows, self._problem.examples
+        _, intercept = rows.primal(evaluated, examples)
+        margin_rounding = rows.margin_rounding(evaluated, examples)
+        in_values = 2.0 * float(rows.rounding_of_each.max())
+        in_values += 4.0 * _EPS * rows.largest
+        return free_intercept.dual_bounds(
+            evaluated.coef,
+            evaluated.margins,
+            intercept,
+            evaluated.squared_norm,
+            evaluated.norm_rounding,
+            margin_rounding + self._own_rounding(evaluated),
+            math.sqrt(max(0.0, rows.largest - rows.kernel_offset) + in_values),
+            self._problem,
+        )
 
     def _is_impossible(self, evaluation: Evaluation) -> bool:
         """Tell whether the kernel cannot be positive semi-definite, whatever rounds its values."""
@@ -378,6 +459,8 @@ class SolverRun(ABC):
     #: Whether results hold what another run could go on from.
     keeps_state: bool = True
     most_steps: float = math.inf
+    #: Of a free intercept: what has been added to the image of every example.
+    shift: float = 0.0
     #: Of the slice before.
     _known_work: Steps | None = None
 
@@ -395,6 +478,11 @@ class SolverRun(ABC):
         rows.check_lam(problem.lam)
         if self.indefinite is not None and not rows.positive_definite:
             raise ValueError(self.indefinite)
+        if problem.free_intercept and not rows.kernel_offset > 0.0:
+            raise ValueError(
+                "rows must be kernel rows with a positive intercept_scaling for a free intercept, "
+                f"got {type(rows).__name__} without one instead"
+            )
         self.problem, self.rows, self.state = problem, rows, state
         self.history = history if history is not None else History()
         self.status = "running"
@@ -553,11 +641,19 @@ class SolverRun(ABC):
         """Evaluate the last iterate and the returned one, as they stand."""
         steps = self.state.loop.counters.item(STEPS)
         if self._evaluated is None or self._evaluated[0] != steps:
-            with alone_with(self.rows):
-                found = self.rows.evaluate(self.iterates(), self.state.loop, self.examples)
+            found = self.evaluated(self.iterates())
             evaluations = [self._certifier.evaluate(evaluated) for evaluated in found]
             self._evaluated = (steps, evaluations[0], evaluations[-1])
         return self._evaluated[1:]
+
+    def evaluated(self, iterates: list[Iterate]) -> list[Evaluated]:
+        """Return some iterates of the state as the rows see them."""
+        with alone_with(self.rows):
+            found = self.rows.evaluate(iterates, self.state.loop, self.examples)
+        if self.shift:
+            pairs = zip(found, iterates, strict=True)
+            found = [each._replace(offset=self.shift * of.plain) for each, of in pairs]
+        return found
 
     def reaches(self, tol: float, stopper: Stopper) -> bool:
         """Tell whether the relative gap of the returned iterate is at most this, with its rounding.
@@ -632,6 +728,7 @@ class SolverRun(ABC):
             decisions=self.rows.decisions(coef, w, intercept),
             classes=self.problem.classes,
             regression=bool(self.problem.loss.regression),
+            intercept_interval=final.evaluated.interval,
         )
 
     @property

@@ -185,7 +185,7 @@ class DualAscent(SolverRun):
         if not is_hinge(loss):  # which counts what sums have come to once more
             inherited /= 1.0 + 2.0 * size / problem.y.size
         loop.counters[INHERITED] = math.ceil(min(inherited, MOST_INHERITED))
-        state.loss = problem.loss
+        state.loss, state.free_intercept = problem.loss, problem.free_intercept
         state.best_dual = run.state.best_dual
         state.proven_bound = run.state.proven_bound
         state.evaluations = run.state.evaluations
@@ -193,6 +193,12 @@ class DualAscent(SolverRun):
         ascent = cls(problem, rows, state, max_epochs=max_epochs, history=run.history)
         ascent.steps_before = run.state.steps
         ascent.draws_before = run.state.steps * run.state.options.batch_size
+        if problem.free_intercept:  # which is that of the run, whatever β is multiplied by
+            _, intercept = rows.primal(evaluated, run.examples)
+            ascent.shift = scale * (evaluated.offset - intercept)
+            more = problem.lam * problem.y.size * intercept
+            ascent.shift += more
+            state.loop.image[:] += more - scale * intercept
         ascent._best = returned
         ascent._gap = run._gap
         return ascent
@@ -212,8 +218,32 @@ class DualAscent(SolverRun):
         """Go on for one epoch."""
         before = self.state.loop.alpha.copy()
         reason = self.take_steps(self.state.steps + self.problem.y.size, stopper)
-        self._still = reason is None and np.array_equal(before, self.state.loop.alpha)
+        moved = self.recentre_intercept()
+        self._still = not moved and reason is None and np.array_equal(before, self.state.loop.alpha)
         return reason
+
+    def recentre_intercept(self) -> bool:
+        """Regularise the distance of a free intercept from where it is now; false if it stays.
+
+        That is a step of the method of multipliers for the constraint ``Σ β_i ω_i s_i = 0``, whose
+        multiplier the intercept is, and of the proximal point method for the intercept (Rockafellar
+        1976): with a constant feature of size B, ``lam/2 (b - b₀)² / B²`` is in the objective.
+        """
+        rows, loop = self.rows, self.state.loop
+        if not self.problem.free_intercept:
+            return False
+        step = rows.kernel_offset * float(loop.alpha @ self.examples.signed)
+        if step == 0.0:
+            return False
+        with self.on_account():
+            loop.image[:] += step
+            self.shift += step
+            # An addition that may be larger than those of the steps.
+            largest = float(np.abs(loop.image).max()) + abs(self.shift)
+            more = 1.0 + largest / (rows.largest * loop.image.size)
+            inherited = loop.counters[INHERITED] + more
+            loop.counters[INHERITED] = math.ceil(min(inherited, MOST_INHERITED))
+        return True
 
     def at_end(self) -> bool:
         """Tell whether all is done, the last epoch moved nothing, or rounding forbids ``tol``."""
@@ -240,8 +270,7 @@ class DualAscent(SolverRun):
         """Return a multiple of the iterate of a run on the same rows, if it is the best so far."""
         iterate = run.iterates()[-1]
         multiple = iterate._replace(plain=factor * iterate.plain, stamped=factor * iterate.stamped)
-        with alone_with(self.rows):
-            (evaluated,) = self.rows.evaluate([multiple], run.state.loop, self.examples)
+        (evaluated,) = run.evaluated([multiple])
         evaluation = self._certifier.evaluate(evaluated)
         if evaluation.objective < self.evaluate()[1].objective:
             self._best = evaluation

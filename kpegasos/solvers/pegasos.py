@@ -323,16 +323,17 @@ def make_run(
     if state is None:
         state = new_state(rows.n_samples, rows.image_size, options, problem.lam, seed, spawn_key)
         state.image_kind, state.loss = rows.image_kind, problem.loss
+        state.free_intercept = problem.free_intercept
     elif (
         # Two losses without parameters are equal as tuples.
         (type(state.loss), state.loss) != (type(problem.loss), problem.loss)
         or state.options != options
-        or state.lam != problem.lam
+        or (state.lam, state.free_intercept) != (problem.lam, problem.free_intercept)
         or state.loop.alpha.size != problem.y.size
     ):
         raise ValueError(
-            "state must come from a run with the same examples, lam, loss, batch_size, sampling, "
-            "projection, average, step and kind of rows (kernel or linear)"
+            "state must come from a run with the same examples, lam, loss, free_intercept, "
+            "batch_size, sampling, projection, average, step and kind of rows (kernel or linear)"
         )
     elif not state.whole:
         raise ValueError(

@@ -92,6 +92,11 @@ def polish(
         return run.result()
     if not run.state.certified:
         raise ValueError(INDEFINITE)
+    if run.problem.free_intercept and run.rows.image_kind == "none":
+        raise ValueError(
+            "cache must be 'auto', 'precomputed' or 'cached' for polish with a free intercept, got "
+            "rows that are not kept instead"
+        )
     # Where kernel rows are held, working sets of them are worth more than single ones.
     kind: type[DualAscent] = WorkingSetAscent
     if not run.rows.holds_sets:
@@ -225,6 +230,7 @@ class WorkingSetAscent(DualAscent):
                     add_moves(loop, self._view, sets)
             reason = stopper.reason() if sets.counts[LEFT] < self._n_sets else None
             if status == DONE or reason is not None:
+                self.recentre_intercept()
                 return reason
 
     def record(self) -> None:
@@ -234,7 +240,9 @@ class WorkingSetAscent(DualAscent):
         last, _ = self.evaluate()
         # That of the iterate itself rises in every round. The best multiple of it may have a larger
         # one that does not.
-        dual = dual_value(last.coef, last.squared_norm, self.problem, last.evaluated.size)
+        dual = last.dual
+        if not self.problem.free_intercept:
+            dual = dual_value(last.coef, last.squared_norm, self.problem, last.evaluated.size)
         gained = self._gap < before or dual > self._largest_dual + LEAST_GAIN * abs(dual)
         self._idle_rounds = 0 if gained else self._idle_rounds + 1
         self._largest_dual = max(self._largest_dual, dual)

@@ -197,7 +197,8 @@ class Result:
     w : ndarray of shape (n_features,) or None
         Primal vector, from `FeatureRows` only.
     intercept : float
-        ``B · w_B``: what the constant feature of size B adds to every decision.
+        ``B · w_B``: what the constant feature of size B adds to every decision; the intercept
+        where that is free.
     margins : ndarray of shape (n_samples,)
         ``f(x_i)`` of the training examples.
     objective : float
@@ -223,6 +224,8 @@ class Result:
         The labels of negative and positive decisions; None for -1 and +1.
     regression : bool
         Whether decisions are the predictions.
+    intercept_interval : tuple of float or None
+        From the least to the largest intercept that is best for this w; None unless it is free.
 
     Examples
     --------
@@ -252,6 +255,7 @@ class Result:
     decisions: Callable[[Any], np.ndarray] | None = None
     classes: np.ndarray | None = None
     regression: bool = False
+    intercept_interval: tuple[float, float] | None = None
 
     def decision_function(self, X: Any) -> np.ndarray:
         """``f(x)`` of new examples.

@@ -69,6 +69,7 @@ OPTIONS = {
     "kernel": (["--kernel", "cosine", "--seed", "7"], {"kernel": "cosine", "random_state": 7}),
     "short": (["-c", "3", "-g", "0.2", "-e", "0.001", "-m", "20"],
               {"C": 3.0, "gamma": 0.2, "tol": 0.001, "cache_mb": 20.0}),
+    "penalty": (["--intercept-scaling", "2"], {"fit_intercept": True, "intercept_scaling": 2.0}),
     "papers": (["--no-intercept", "--gamma", "scale"], {"fit_intercept": False, "gamma": "scale"}),
 }  # fmt: skip
 
@@ -78,7 +79,8 @@ def test_options_are_the_parameters_of_the_estimator(kpegasos, data, name):
     arguments, parameters = OPTIONS[name]
     assert kpegasos("train", data, "m.skops", *arguments).status == 0
     X, y = load_svmlight(data, dtype=np.float64)
-    wanted = PegasosSVC(**{"gamma": "auto", "polish": True, "random_state": 0, **parameters})
+    ours = {"gamma": "auto", "polish": True, "fit_intercept": "free", "random_state": 0}
+    wanted = PegasosSVC(**{**ours, **parameters})
     wanted.fit(X.toarray(), y)
     found = load("m.skops")
     assert found.get_params() == wanted.get_params()
@@ -130,7 +132,7 @@ def test_dashes_are_the_standard_streams(kpegasos, data):
 
 def test_cross_validation_is_that_of_shuffled_folds(kpegasos, tmp_path, data):
     X, y = load_svmlight(data, dtype=np.float64)
-    model = PegasosSVC(gamma="auto", polish=True, random_state=3)
+    model = PegasosSVC(gamma="auto", polish=True, fit_intercept="free", random_state=3)
     folds = StratifiedKFold(4, shuffle=True, random_state=3)
     predicted = cross_val_predict(model, X.toarray(), y, cv=folds)
     ran = kpegasos("train", "-v", "4", "--seed", "3", data)

@@ -1,0 +1,242 @@
+"""``fit_intercept="free"``: the models of SVC and SVR."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine, make_moons
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, SVR
+
+import kpegasos
+from kpegasos import LinearPegasosSVC, LinearPegasosSVR, PegasosSVC, PegasosSVCCV, PegasosSVR
+
+EXACT = {"fit_intercept": "free", "polish": True, "tol": 1e-6, "random_state": 0}
+
+
+def scaled(load, n_samples=None):
+    X, y = load(return_X_y=True)
+    return StandardScaler().fit_transform(X)[:n_samples], y[:n_samples]
+
+
+DATA = {
+    "wine": scaled(load_wine),
+    "iris": scaled(load_iris),
+    "cancer": scaled(load_breast_cancer),
+    "moons": make_moons(300, noise=0.3, random_state=0),
+}
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
+@pytest.mark.parametrize("name", DATA)
+@pytest.mark.filterwarnings("ignore:.*that is mostly rounding")
+def test_decisions_are_those_of_svc(name, kernel, C):
+    X, y = DATA[name]
+    options = {"kernel": kernel, "C": C, "decision_function_shape": "ovo"}
+    its = SVC(**options, tol=1e-8).fit(X, y)
+    expected = its.decision_function(X).reshape(len(y), -1)
+    scale = 1.0 + np.abs(expected).max()
+    # A decision may be off by the root of the gap, relative to λ.
+    for tol, most in ((1e-6, 4e-3), (1e-9, 1e-4)):
+        ours = PegasosSVC(**options, **EXACT | {"tol": tol}).fit(X, y)
+        assert np.max(ours.relative_gap_) <= 2e-6  # rounding allows no less of the cubes with C=100
+        unique = np.diff(ours.intercept_interval_)[:, 0] < 1e-3
+        off = np.abs(ours.decision_function(X).reshape(len(y), -1) - expected)[:, unique]
+        assert off.max(initial=0.0) <= most * scale
+        for (low, high), b in zip(ours.intercept_interval_, its.intercept_, strict=True):
+            assert low - most * scale <= b <= high + most * scale
+
+
+@pytest.mark.parametrize("C", [0.1, 10.0])
+def test_predictions_are_those_of_svr(C):
+    X, y = scaled(load_diabetes, 200)
+    y = (y - 200.0) / 50.0
+    ours = PegasosSVR(C=C, **EXACT).fit(X, y)
+    its = SVR(C=C, tol=1e-8).fit(X, y)
+    assert_allclose(ours.predict(X), its.predict(X), atol=1e-3)
+    assert_allclose(ours.intercept_, its.intercept_, atol=1e-3)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "smoothed_hinge", "log_loss"])
+def test_classifiers_reach_tol_with_any_loss(loss):
+    X, y = DATA["wine"]
+    model = PegasosSVC(loss=loss, **EXACT).fit(X, y)
+    assert np.max(model.relative_gap_) <= 1e-6
+    assert model.score(X, y) > 0.95
+
+
+@pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_epsilon_insensitive", "huber"])
+def test_regressors_reach_tol_with_any_loss(loss):
+    X, y = scaled(load_diabetes, 150)
+    model = PegasosSVR(loss=loss, **EXACT).fit(X, y / 50.0)
+    assert model.relative_gap_ <= 1e-6
+
+
+# --- extremes -------------------------------------------------------------------------------------
+
+
+def test_without_free_support_vectors_the_intercept_is_a_middle():
+    X = np.array([[0.0], [1.0], [5.0], [6.0]])
+    y = np.array([0, 1, 0, 1])
+    model = PegasosSVC(kernel="linear", C=1e-3, **EXACT).fit(X, y)
+    ((low, high),) = model.intercept_interval_
+    assert high - low > 0.5
+    assert_allclose(model.intercept_, [(low + high) / 2])
+    its = SVC(kernel="linear", C=1e-3, tol=1e-8).fit(X, y)
+    assert low - 1e-6 <= its.intercept_[0] <= high + 1e-6
+
+
+@pytest.mark.parametrize("n_rare", [1, 2])
+def test_a_class_may_be_nearly_empty(n_rare):
+    X, y = make_moons(100, noise=0.2, random_state=0)
+    kept = np.concatenate((np.flatnonzero(y == 0), np.flatnonzero(y == 1)[:n_rare]))
+    X, y = X[kept], y[kept]
+    ours = PegasosSVC(gamma=1.0, C=1.0, **EXACT).fit(X, y)
+    its = SVC(gamma=1.0, C=1.0, tol=1e-8).fit(X, y)
+    assert ours.relative_gap_ <= 1e-6
+    assert_array_equal(ours.predict(X), its.predict(X))
+
+
+def test_two_examples_have_their_midpoint():
+    model = PegasosSVC(kernel="linear", C=1e6, **EXACT).fit([[0.0], [2.0]], [0, 1])
+    assert_allclose(model.decision_function([[0.0], [1.0], [2.0]]), [-1.0, 0.0, 1.0], atol=1e-5)
+
+
+def test_c_so_small_that_all_coefficients_of_the_rarer_class_are_at_the_bound():
+    X, y = make_moons(60, noise=0.2, random_state=0)
+    kept = np.concatenate((np.flatnonzero(y == 0), np.flatnonzero(y == 1)[:10]))
+    X, y = X[kept], y[kept]
+    model = PegasosSVC(C=1e-5, **EXACT).fit(X, y)
+    of_rarer = np.abs(model.dual_coef_[0, model.n_support_[0] :])
+    assert_allclose(of_rarer, 1e-5, rtol=1e-6)
+    assert model.relative_gap_ <= 1e-6
+
+
+def test_weights_of_zero_take_no_part():
+    X, y = DATA["moons"]
+    weight = np.where(np.arange(len(y)) % 3, 1.0, 0.0)
+    ours = PegasosSVC(**EXACT).fit(X, y, sample_weight=weight)
+    alone = PegasosSVC(gamma=1.0 / (2 * X.var()), **EXACT).fit(X[weight > 0], y[weight > 0])
+    assert_allclose(ours.decision_function(X), alone.decision_function(X), atol=1e-3)
+
+
+def test_weights_are_those_of_svc():
+    X, y = DATA["moons"]
+    weight = np.random.default_rng(0).uniform(0.1, 5.0, len(y))
+    options = {"gamma": 1.0, "C": 2.0, "class_weight": {0: 3.0}}
+    ours = PegasosSVC(**options, **EXACT).fit(X, y, sample_weight=weight)
+    its = SVC(**options, tol=1e-8).fit(X, y, sample_weight=weight)
+    assert_allclose(ours.decision_function(X), its.decision_function(X), atol=2e-3)
+
+
+# --- what models do -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["moons", "wine"])
+def test_exports_have_the_intercept(name, tmp_path):
+    X, y = DATA[name]
+    model = PegasosSVC(decision_function_shape="ovo", **EXACT | {"tol": 1e-4}).fit(X, y)
+    decisions = model.decision_function(X)
+    assert_allclose(model.to_sklearn().decision_function(X), decisions, atol=1e-10)
+    assert_array_equal(pickle.loads(pickle.dumps(model)).decision_function(X), decisions)
+    model.to_libsvm(tmp_path / "model")
+    again = PegasosSVC.from_libsvm(tmp_path / "model", n_features=X.shape[1])
+    assert_allclose(again.set_params(decision_function_shape="ovo").predict(X), model.predict(X))
+    pytest.importorskip("skops")
+    kpegasos.save(model, tmp_path / "native")
+    loaded = kpegasos.load(tmp_path / "native")
+    assert_array_equal(loaded.decision_function(X), decisions)
+    assert loaded.fit_intercept == "free"
+    assert_array_equal(loaded.intercept_interval_, model.intercept_interval_)
+
+
+def test_precomputed_kernel_is_the_same_problem():
+    X, y = DATA["moons"]
+    K = rbf_kernel(X, gamma=1.0)
+    given = PegasosSVC(kernel="precomputed", **EXACT).fit(K, y)
+    named = PegasosSVC(gamma=1.0, **EXACT).fit(X, y)
+    assert_allclose(given.decision_function(K), named.decision_function(X), atol=2e-3)
+
+
+@pytest.mark.parametrize("cache", ["precomputed", "cached", "streamed"])
+def test_plain_fit_has_the_steps_of_the_constant_feature(cache):
+    X, y = DATA["moons"]
+    free, constant = (
+        PegasosSVC(fit_intercept=each, epochs=3, cache=cache, random_state=0).fit(X, y)
+        for each in ("free", True)
+    )
+    assert_array_equal(free.alpha_, constant.alpha_)
+    assert free.objective_ <= constant.objective_
+    assert not hasattr(constant, "intercept_interval_")
+
+
+def test_refit_with_a_regularised_intercept_drops_the_interval():
+    X, y = DATA["moons"]
+    model = PegasosSVC(fit_intercept="free", epochs=1, random_state=0).fit(X, y)
+    assert model.intercept_interval_.shape == (1, 2)
+    model.set_params(fit_intercept=True).fit(X, y)
+    assert not hasattr(model, "intercept_interval_")
+
+
+def test_warm_start_goes_on_with_the_same_iterates():
+    X, y = DATA["moons"]
+    options = {"fit_intercept": "free", "random_state": 0}
+    twice = PegasosSVC(epochs=2, warm_start=True, **options).fit(X, y).fit(X, y)
+    once = PegasosSVC(epochs=4, **options).fit(X, y)
+    assert_array_equal(twice.alpha_, once.alpha_)
+    assert_allclose(twice.intercept_, once.intercept_, rtol=1e-12)
+
+
+def test_fits_in_step_are_those_to_the_end():
+    X, y = DATA["wine"]
+    plain = PegasosSVC(**EXACT | {"tol": 1e-3}).fit(X, y)
+    verbose = clone(plain).set_params(verbose=True).fit(X, y)
+    assert_array_equal(plain.dual_coef_, verbose.dual_coef_)
+    assert_array_equal(plain.intercept_, verbose.intercept_)
+
+
+def test_a_kernel_that_is_not_definite_has_the_best_intercept_and_no_certificate():
+    X, y = DATA["moons"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = PegasosSVC(kernel="sigmoid", fit_intercept="free", epochs=2).fit(X, y)
+    assert np.isnan(model.relative_gap_)
+    low, high = model.intercept_interval_[0]
+    assert low <= model.intercept_[0] <= high
+
+
+# --- refusals -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [LinearPegasosSVC, LinearPegasosSVR])
+def test_linear_estimators_refuse_it(kind):
+    with pytest.raises(ValueError, match=r"^fit_intercept must be True or False of a linear estim"):
+        kind(fit_intercept="free").fit([[0.0], [1.0]], [0, 1])
+
+
+def test_searches_refuse_it():
+    X, y = DATA["moons"]
+    with pytest.raises(ValueError, match=r"^fit_intercept must be True or False of a search"):
+        PegasosSVCCV(fit_intercept="free").fit(X, y)
+
+
+def test_a_gap_bounds_no_decision_with_a_free_intercept():
+    X, y = DATA["moons"]
+    model = PegasosSVC(fit_intercept="free", epochs=1, random_state=0).fit(X, y)
+    for method in (model.decision_bounds, model.is_certified):
+        with pytest.raises(
+            AttributeError, match=r"^PegasosSVC has no bounds of decisions with fit_i"
+        ):
+            method(X)
+
+
+@pytest.mark.parametrize("value", ["Free", 1, None])
+def test_other_values_are_refused(value):
+    with pytest.raises(ValueError, match=r"^fit_intercept must be True, False or 'free', got "):
+        PegasosSVC(fit_intercept=value).fit([[0.0], [1.0]], [0, 1])

@@ -1,0 +1,267 @@
+"""An intercept that is not regularised: the best one, the certificate, and how runs reach it."""
+
+import math
+
+import naive_losses
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import make_moons
+from solver_cases import finished_run
+
+from kpegasos import (
+    RBF,
+    CachedRows,
+    GramRows,
+    KernelMatrix,
+    Linear,
+    UncachedRows,
+    linear_rows,
+    losses,
+    make_problem,
+    make_rows,
+    pegasos,
+    sdca,
+)
+from kpegasos.core.free_intercept import balance, best_intercept, middle_of
+from kpegasos.core.problem import mean_loss
+from kpegasos.solvers.polish import polish
+
+ALL = [
+    losses.Hinge(),
+    losses.SquaredHinge(),
+    losses.SmoothedHinge(),
+    losses.Logistic(),
+    losses.EpsilonInsensitive(),
+    losses.SquaredEpsilonInsensitive(),
+    losses.Huber(),
+]
+EACH = pytest.mark.parametrize("loss", ALL, ids=lambda loss: type(loss).__name__)
+CORNERS = [losses.Hinge(), losses.EpsilonInsensitive()]
+
+
+def some_task(loss, seed, n_samples=None, lam=None):
+    """A small problem, extreme in one way or another, and its Gram matrix."""
+    rng = np.random.default_rng(seed)
+    m = n_samples or int(rng.integers(2, 26))
+    X = rng.normal(size=(m, int(rng.integers(1, 4)))) * 10.0 ** rng.uniform(-1, 1) + rng.normal()
+    if loss.regression:
+        y = X[:, 0] + rng.normal(size=m) + 10.0 * rng.normal()
+    else:
+        n_positive = [1, m - 1, max(1, m // 2)][seed % 3]
+        y = np.where(np.argsort(np.argsort(-X[:, 0] - rng.normal(size=m))) < n_positive, 1.0, -1.0)
+    weight = None if seed % 2 else 10.0 ** rng.uniform(-2, 2, m)
+    lam = lam or 10.0 ** rng.uniform(-4, 4)
+    K = X @ X.T if seed % 5 == 0 else np.exp(-((X[:, None] - X) ** 2).sum(axis=2))
+    return make_problem(y, lam, weight, loss=loss, free_intercept=True), K
+
+
+def rows_of(problem, K):
+    """Rows with a constant feature that does not slow the intercept down."""
+    least = 10.0 * problem.lam * (1.0 + np.abs(problem.y).mean())
+    return GramRows(K, intercept_scaling=math.sqrt(max(np.trace(K) / len(K), least)))
+
+
+def objective(problem, K, result):
+    """P of a result by its coefficients and intercept alone."""
+    f = K @ result.coef
+    loss = naive_losses.LOSSES[type(problem.loss).__name__](f + result.intercept, problem.y)
+    return 0.5 * problem.lam * float(result.coef @ f) + float(problem.weight @ loss) / f.size
+
+
+# --- one variable ---------------------------------------------------------------------------------
+
+
+@EACH
+@given(seed=st.integers(0, 10_000))
+def test_best_intercept_is_no_worse_than_any_other(loss, seed):
+    problem, K = some_task(loss, seed)
+    decisions = K @ np.random.default_rng(seed).normal(size=len(K))
+    low, high = best_intercept(decisions, problem)
+    assert low <= high
+    least = mean_loss(decisions + middle_of(low, high), problem)
+    scale = 1e-12 * (1.0 + least + np.abs(decisions).max())
+    for end in (low, high):
+        assert mean_loss(decisions + end, problem) <= least + scale
+    for step in 10.0 ** np.arange(-6.0, 3.0):
+        for other in (low - step, high + step):
+            assert least <= mean_loss(decisions + other, problem) + scale
+
+
+@pytest.mark.parametrize("loss", CORNERS, ids=lambda loss: type(loss).__name__)
+@given(seed=st.integers(0, 10_000))
+def test_best_intercepts_are_all_there_are(loss, seed):
+    problem, K = some_task(loss, seed)
+    decisions = K @ np.random.default_rng(seed).normal(size=len(K))
+    low, high = best_intercept(decisions, problem)
+    least = mean_loss(decisions + low, problem)
+    beyond = 1.0 + abs(low) + abs(high)
+    lightest = problem.weight.min() / len(K)
+    for outside in (low - beyond, high + beyond):
+        assert mean_loss(decisions + outside, problem) > least + 0.1 * lightest * beyond * 1e-3
+
+
+@EACH
+@given(seed=st.integers(0, 10_000))
+def test_balanced_coefficients_meet_the_constraint_inside_the_box(loss, seed):
+    problem, K = some_task(loss, seed)
+    rng = np.random.default_rng(seed)
+    decisions, signed = rng.normal(size=len(K)), problem.examples.signed
+    beta = np.clip(rng.normal(size=len(K)), loss.lower, loss.upper)
+    found, left = balance(beta, decisions, problem, 0.0)
+    assert loss.lower <= found.min()
+    assert found.max() <= loss.upper
+    assert abs(math.fsum(found * signed)) <= left
+    assert left <= 1e-14 * float((np.abs(beta) + 1.0) @ problem.weight)
+    moves = (found - beta) * signed
+    assert moves.max() <= 0.0 or moves.min() >= 0.0
+
+
+def test_balance_takes_from_those_that_lose_least():
+    problem = make_problem([1, 1, 1, -1], 0.1, free_intercept=True)
+    decisions = np.array([0.5, 1.0, 1.5, -1.0])  # slacks 0.5, 0, -0.5
+    found, _ = balance(np.array([1.0, 1.0, 1.0, 1.0]), decisions, problem, 0.0)
+    assert_allclose(found, [1.0, 0.0, 0.0, 1.0], atol=1e-12)
+
+
+# --- certificates ---------------------------------------------------------------------------------
+
+
+@EACH
+@pytest.mark.parametrize("polished", [False, True])
+def test_certificate_holds_against_an_independent_optimum(loss, polished):
+    for seed in range(40):
+        problem, K = some_task(loss, seed)
+        run = finished_run(problem, rows_of(problem, K), epochs=5)
+        result = polish(run, tol=1e-9) if polished else run.result()
+        name, weight = type(loss).__name__, problem.weight
+        lower, upper = naive_losses.free_bracket(name, K, problem.y, problem.lam, weight)
+        slack = 1e-10 * (1.0 + upper)
+        assert result.dual_bound <= upper + 1e-12 * (1.0 + upper)
+        assert result.objective >= lower - slack
+        truth = objective(problem, K, result)
+        assert abs(truth - result.objective) <= 1e-9 * truth + 1e-12
+        assert truth - result.dual_bound <= result.gap + 1e-11 * truth
+        if polished:
+            assert result.gap <= 1e-5 * result.objective + 2.0 * result.rounding, seed
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("tol", [1e-2, 1e-5])
+def test_certificate_has_the_rounding_of_float32(dtype, tol):
+    X, y = make_moons(300, noise=0.3, random_state=0)
+    X = X.astype(dtype)
+    problem = make_problem(y, C=10.0, free_intercept=True)
+    rows = CachedRows(KernelMatrix(RBF(2.0), X), intercept_scaling=1.0)
+    result = polish(finished_run(problem, rows, epochs=1), tol=tol)
+    wide = X.astype(np.float64)
+    K = np.exp(-2.0 * ((wide[:, None] - wide) ** 2).sum(axis=2))
+    lower, upper = naive_losses.free_bracket("Hinge", K, problem.y, problem.lam)
+    assert upper - lower <= 1e-6
+    truth = objective(problem, K, result)
+    assert result.dual_bound <= upper
+    assert truth - result.dual_bound <= result.gap * (1 + 1e-9)
+    assert result.relative_gap <= tol
+
+
+def test_norm_is_without_the_intercept():
+    problem, K = some_task(losses.Hinge(), 3)
+    result = finished_run(problem, GramRows(K, intercept_scaling=3.0), epochs=5).result()
+    assert_allclose(result.objective, objective(problem, K, result), rtol=1e-12)
+    assert_allclose(result.margins, K @ result.coef + result.intercept, atol=1e-12)
+
+
+# --- runs -----------------------------------------------------------------------------------------
+
+
+def test_steps_are_those_of_the_constant_feature():
+    X, y = make_moons(80, noise=0.3, random_state=0)
+    rows = make_rows(X, "rbf", gamma=2.0, intercept_scaling=1.0)
+    plain, free = (
+        pegasos(make_problem(y, C=1.0, free_intercept=free), rows, epochs=5, random_state=0)
+        for free in (False, True)
+    )
+    assert_array_equal(plain.alpha, free.alpha)
+    assert_array_equal(plain.coef, free.coef)
+    assert free.objective < plain.objective
+    assert plain.intercept_interval is None
+    low, high = free.intercept_interval
+    assert low <= free.intercept <= high
+
+
+def test_pegasos_ends_within_the_penalty_of_the_intercept():
+    """λ b*² / (2 B²) is all that the steps of the constant feature leave, in the end."""
+    X, y = make_moons(60, noise=0.3, random_state=0)
+    X = np.vstack((X, X[y == 1]))
+    y = np.concatenate((y, np.ones(30)))
+    problem = make_problem(y, lam=0.05, free_intercept=True)
+    rows = make_rows(X, "rbf", gamma=2.0, intercept_scaling=0.5)
+    best = polish(finished_run(problem, rows, epochs=5), tol=1e-9)
+    result = pegasos(problem, rows, epochs=4000, random_state=0, checkpoints=None)
+    most = 0.05 * best.intercept**2 / (2 * 0.5**2)
+    assert best.objective <= result.objective <= best.objective + most + 1e-3
+
+
+def test_dual_ascent_of_single_coordinates_meets_the_constraint_too():
+    problem, K = some_task(losses.Hinge(), 5, n_samples=20, lam=0.01)
+    result = sdca(problem, GramRows(K, intercept_scaling=1.0), tol=1e-6, max_epochs=20_000)
+    assert result.status == "tolerance"
+    assert abs(result.coef.sum()) <= 1e-3 * np.abs(result.coef).sum()
+
+
+def test_polish_goes_on_where_the_time_of_a_run_ended():
+    X, y = make_moons(200, noise=0.3, random_state=0)
+    rows = make_rows(X, "rbf", gamma=2.0, cache="cached", intercept_scaling=1.0)
+    run = finished_run(make_problem(y, C=10.0, free_intercept=True), rows, epochs=1)
+    before = run.result().objective
+    run.status = "max_time"
+    result = polish(run, tol=1e-3)
+    assert result.status == "max_time"
+    assert result.objective <= before
+
+
+# --- refusals -------------------------------------------------------------------------------------
+
+
+def test_one_class_has_no_best_intercept():
+    with pytest.raises(ValueError, match=r"^y must have two classes for a free intercept, got one"):
+        make_problem([1, 1, 1], 0.1, free_intercept=True)
+
+
+@pytest.mark.parametrize("rows", ["features", "no feature"])
+def test_rows_need_a_constant_feature(rows):
+    X, y = make_moons(20, random_state=0)
+    made = linear_rows(X, intercept_scaling=1.0) if rows == "features" else make_rows(X, "rbf")
+    with pytest.raises(ValueError, match=r"^rows must be kernel rows with a positive intercept_sc"):
+        pegasos(make_problem(y, 0.1, free_intercept=True), made)
+
+
+def test_polish_needs_rows_that_are_kept():
+    X, y = make_moons(40, noise=0.3, random_state=0)
+    rows = UncachedRows(KernelMatrix(RBF(2.0), X), intercept_scaling=1.0)
+    run = finished_run(make_problem(y, C=10.0, free_intercept=True), rows, epochs=1)
+    with pytest.raises(
+        ValueError, match=r"^cache must be 'auto', 'precomputed' or 'cached' for po"
+    ):
+        polish(run, tol=1e-6)
+
+
+def test_state_of_another_problem_is_refused():
+    X, y = make_moons(20, random_state=0)
+    rows = make_rows(X, "rbf", intercept_scaling=1.0)
+    state = pegasos(make_problem(y, 0.1), rows, epochs=1).state
+    with pytest.raises(ValueError, match=r"^state must come from a run with the same examples"):
+        pegasos(make_problem(y, 0.1, free_intercept=True), rows, state=state)
+
+
+def test_linear_kernel_with_a_large_mean_is_polished():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 5)) + 30.0
+    y = np.where((X - 30.0) @ rng.normal(size=5) + 0.3 * rng.normal(size=150) > 0.5, 1, -1)
+    values = KernelMatrix(Linear(), X)
+    size = math.sqrt(values.diagonal.mean())
+    problem = make_problem(y, C=1.0, free_intercept=True)
+    run = finished_run(problem, CachedRows(values, intercept_scaling=size), epochs=1)
+    assert polish(run, tol=1e-6).status == "tolerance"
