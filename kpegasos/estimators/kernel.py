@@ -308,8 +308,8 @@ class PegasosSVC(OneVsOneMixin, KernelEstimator):
     max_kernel_evaluations : int, default=None
         Kernel values after which the model reached so far is returned, with a
         `ConvergenceWarning`: of a `PairwiseKernel` exactly so many, of others those of the rows in
-        work beside. The diagonal and a first row of each pair come in any case. The Pegasos steps
-        before ``polish`` are then those of a plain fit, which makes more of few values.
+        work beside. The diagonal and a first row of each pair come in any case. With less than an
+        eighth of the matrix ``polish`` begins with the steps of a plain fit, which make more of it.
     checkpoints : {"auto", "epoch", "log"}, sequence of int or None, default="auto"
         Steps at which the model is evaluated for ``history_``: ends of the epochs 1, 2, 5, 10,
         20, 50 and so on, ends of all epochs, ten steps a decade, or these steps. None
@@ -534,8 +534,8 @@ default="epsilon_insensitive"
     max_kernel_evaluations : int, default=None
         Kernel values after which the model reached so far is returned, with a
         `ConvergenceWarning`: of a `PairwiseKernel` exactly so many, of others those of the rows in
-        work beside. The diagonal and a first row of each pair come in any case. The Pegasos steps
-        before ``polish`` are then those of a plain fit, which makes more of few values.
+        work beside. The diagonal and a first row of each pair come in any case. With less than an
+        eighth of the matrix ``polish`` begins with the steps of a plain fit, which make more of it.
     checkpoints : {"auto", "epoch", "log"}, sequence of int or None, default="auto"
         Steps at which the model is evaluated for ``history_``: ends of the epochs 1, 2, 5, 10,
         20, 50 and so on, ends of all epochs, ten steps a decade, or these steps. None

@@ -61,6 +61,8 @@ AUTO_EPOCHS = 20.0
 POLISH_EPOCHS, POLISH_DRAWS = 0.5, 512
 #: The most draws where kernel values are costly: rows of random examples are asked for in vain.
 COSTLY_DRAWS = 16
+#: Kernel values of a budget, over those of the whole matrix, from which on they may do for a gap.
+ENOUGH_OF_MATRIX = 0.125
 #: Of polynomials: LIBSVM's, far beyond any use.
 LARGEST_DEGREE = 2**31 - 1
 
@@ -118,7 +120,9 @@ class Settings:
 
     def epochs_of(self, n_samples: int, *, is_costly: bool = False) -> float:
         """Epochs of a Pegasos run over so many examples, whose kernel values may be costly."""
-        if self.shortened:
+        budget = self.max_kernel_evaluations
+        # Rows of random examples make more of a budget that is not enough for a certificate.
+        if self.shortened and (budget is None or budget >= ENOUGH_OF_MATRIX * n_samples**2):
             return min(POLISH_EPOCHS, (COSTLY_DRAWS if is_costly else POLISH_DRAWS) / n_samples)
         return self.epochs
 
@@ -252,10 +256,8 @@ def settings_of(estimator: Any) -> Settings:
     plain = _plain_parameters(estimator)
     get = plain.get
     polish, auto_epochs = plain["polish"], plain["epochs"] == "auto"
-    # A score at each epoch says when to stop, so there have to be some. Where values are counted,
-    # rows of random examples make the better model until there are enough for a certificate.
-    whole = get("early_stopping") or get("max_kernel_evaluations") is not None
-    shortened = auto_epochs and polish and not whole
+    # A score at each epoch says when to stop, so there have to be some.
+    shortened = auto_epochs and polish and not get("early_stopping")
     options = PegasosOptions(
         plain["batch_size"], plain["sampling"], plain["projection"], plain["average"]
     )

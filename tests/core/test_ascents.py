@@ -113,3 +113,10 @@ def test_errors_of_losses_bound_what_errors_of_decisions_do(loss):
             assert abs(there - here) <= bounds[i] + 1e-12
     slope = steepness(loss, decisions, case.y, float(errors.max()))
     assert (bounds <= slope * errors.max() + 1e-12).all()
+
+
+@pytest.mark.parametrize("label", [1.0, -1.0])
+def test_error_of_a_loss_is_looked_for_at_the_far_end(label):
+    """Nothing is lost at the decision, nor half of the way to the end that is."""
+    decisions, labels = label * np.array([1.3]), np.array([label])
+    assert loss_errors(losses.HINGE, decisions, labels, np.array([0.4])) >= 0.1 - 1e-12
