@@ -206,8 +206,10 @@ class KernelEstimator(PrecomputedMixin, BasePegasos):
 
     @property
     def kernel_evaluations_(self) -> int:
-        """Kernel values that were computed for the model, by the fits that it goes on from too."""
+        """Kernel values that were computed for the model."""
         check_is_fitted(self)
+        if not hasattr(self, "history_"):
+            raise AttributeError("kernel_evaluations_ is not known of a model that was read")
         histories = self.history_ if isinstance(self.history_, list) else [self.history_]
         return sum(int(history["kernel_evaluations"][-1]) for history in histories)
 

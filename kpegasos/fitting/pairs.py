@@ -26,7 +26,7 @@ from kpegasos.kernels.base import Kernel, bounds_rounding, is_foreign
 from kpegasos.kernels.decision import pairs_of_class
 from kpegasos.kernels.exact import ExactProducts
 from kpegasos.kernels.matrix import ClassSortedMatrix, KernelMatrix
-from kpegasos.kernels.pairwise import is_costly, placed
+from kpegasos.kernels.pairwise import is_costly, placed, takes_objects
 from kpegasos.losses import HINGE
 from kpegasos.rows.base import RowSource, most_scaling
 from kpegasos.rows.budget import budget_mb, gram_mb_needed
@@ -678,11 +678,13 @@ class KernelRows:
     def __init__(self, kernel: Kernel, X: Any, pairs: Pairs, settings: Settings) -> None:
         X, pairs = _without_unused(X, pairs)
         share = 1.0
+        given = kernel
         if is_foreign(kernel):  # which keeps its values, if it is slow
-            share, both_mb = 0.5, 16.0 * X.shape[0] ** 2 / tuning.MEBIBYTE
-            own_mb = share * budget_mb(settings.own["cache_mb"], both_mb)
-            kernel, X = placed(kernel, X, own_mb)
+            both_mb = 16.0 * X.shape[0] ** 2 / tuning.MEBIBYTE
+            kernel, X = placed(kernel, X, 0.5 * budget_mb(settings.own["cache_mb"], both_mb))
         self.is_costly = is_costly(kernel)
+        if self.is_costly and not takes_objects(given):
+            share = 0.5
         self._kernel, self._X, self._pairs, self._settings = kernel, X, pairs, settings
         self._cache: str = settings.own["cache"]
         self.is_quick, sizes = bounds_rounding(kernel), pairs.sizes

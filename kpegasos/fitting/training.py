@@ -24,6 +24,7 @@ from kpegasos.core.state import State
 from kpegasos.fitting.inputs import Settings
 from kpegasos.fitting.observers import CheckpointObserver
 from kpegasos.fitting.pairs import GramParts, KernelRows, Pair, Pairs
+from kpegasos.kernels.pairwise import takes_objects
 from kpegasos.rows.base import RowSource, most_scaling
 from kpegasos.solvers.dual_ascent import INDEFINITE
 from kpegasos.solvers.pegasos import Checkpoints, PegasosRun, make_run, total_steps
@@ -163,7 +164,7 @@ class FitPlan:
             )
         except ValueError as error:
             # Values that were costly make a model all the same.
-            if not run.rows.is_costly or INDEFINITE not in str(error):
+            if not takes_objects(self.known["_kernel"]) or INDEFINITE not in str(error):
                 raise
             run.state.certified = False
             result = run.result()
@@ -389,7 +390,8 @@ def report_end(
             f"the estimator holds the model reached so far."
         )
     settings, tol = plan.settings, plan.settings.tol
-    claimed = plan.is_costly and plan.known["_kernel"].positive_definite
+    kernel: Any = plan.known.get("_kernel")
+    claimed = plan.is_costly and takes_objects(kernel) and kernel.positive_definite
     if claimed and any(map(math.isnan, results.column("gap"))):
         warnings.warn(
             f"{name} has no certificate, as the kernel's values show that it is not positive "

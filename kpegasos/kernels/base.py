@@ -77,7 +77,10 @@ class Composable:
 
 
 def _is_part(value: Any) -> bool:
-    return (isinstance(value, Kernel) or callable(value)) and not isinstance(value, type)
+    of_vectors = getattr(value, "requires_vector_input", True)
+    return (isinstance(value, Kernel) or callable(value)) and bool(
+        of_vectors and not isinstance(value, type)
+    )
 
 
 def parts_of(kernel: Any) -> Iterator[Any]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import pickle
 import time
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from os import PathLike
@@ -29,15 +30,21 @@ from kpegasos.kernels.base import (
     is_foreign,
 )
 from kpegasos.utils import tuning
+from kpegasos.utils.boundary import as_indices
 from kpegasos.utils.patience import Pace, count, heed, room
 from kpegasos.utils.validation import as_flag, as_number, shown
 
+#: Seconds of a value from which on a function of rows is costly: several times what it takes to
+#: keep one.
+_COSTLY = 1e-5
 #: Seconds of a piece of work, after which somebody may want it to end, and those from which on
 #: several jobs share it: to hand it out takes some 15 ms.
 _PIECE, _PAYS = 0.2, 0.05
 #: Values that are asked for the other way round, to see whether a function is symmetric, and the
 #: relative difference that rounding within it explains.
 _PROBES, _DOUBT = 6, 1e-4
+#: In the place of an object of which only values are known.
+_ABSENT: Any = object()
 _PARTS_OF_FILE = ("keys", "owners", "rows", "diagonal")
 
 
@@ -52,8 +59,13 @@ def as_objects(X: Any) -> np.ndarray:
     if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 1 and X.size:
         return X
     given = X.to_numpy() if hasattr(X, "to_numpy") else X
-    is_sequence = hasattr(given, "__len__") and hasattr(given, "__getitem__")
-    if isinstance(given, str | bytes | dict) or not is_sequence or len(given) == 0:
+    if isinstance(given, np.ndarray) and given.ndim == 1 and given.dtype != object:
+        given = given.tolist()  # numbers and strings as others have them
+    try:
+        is_sequence = hasattr(given, "__getitem__") and len(given) > 0
+    except TypeError:  # a sparse matrix, for one
+        is_sequence = False
+    if isinstance(given, str | bytes | dict) or not is_sequence:
         raise ValueError(f"X must be a sequence of one object or more, got {shown(X)} instead")
     objects = np.empty(len(given), dtype=object)
     for place in range(objects.size):
@@ -192,6 +204,7 @@ class _Known:
         self.objects: list[Any] = []
         self.evaluations, self.seconds_each = 0, 0.0
         self.is_probed = self.is_loaded = False
+        self.most_bytes = np.inf
         self.slots = np.empty(0, dtype=np.int64)
         self.rows = np.empty((0, 0))
         self.diagonal = np.empty(0)
@@ -204,26 +217,38 @@ class _Known:
             number = numbers[place] = self.numbers.setdefault(key, len(self.objects))
             if number == len(self.objects):
                 self.objects.append(objects(place))
-            elif self.objects[number] is None:  # of values that were loaded
+            elif self.objects[number] is _ABSENT:
                 self.objects[number] = objects(place)
-        more = len(self.objects) - self.slots.size
+        more, width = len(self.objects) - self.slots.size, max(1, len(self.objects))
+        if not more:
+            return numbers
+        fit = int(self.most_bytes // (8 * width))
+        if self.n_rows > fit:  # wider rows are fewer
+            self.slots[self.slots >= fit] = -1
+            self.n_rows = fit
+        self.rows = self.rows[:fit]
         self.slots = np.pad(self.slots, (0, more), constant_values=-1)
         self.diagonal = np.pad(self.diagonal, (0, more), constant_values=np.nan)
         self.rows = np.pad(self.rows, ((0, 0), (0, more)), constant_values=np.nan)
         return numbers
 
+    def forget(self) -> None:
+        """Give up all values."""
+        self.slots[:], self.diagonal[:] = -1, np.nan
+        self.rows, self.n_rows, self.is_loaded = np.empty((0, self.slots.size)), 0, False
+
     def number(self, key: str) -> int:
         """Return the number of an object, -1 if it has none."""
         number = self.numbers.get(key, -1)
-        return -1 if number < 0 or self.objects[number] is None else number
+        return -1 if number < 0 or self.objects[number] is _ABSENT else number
 
-    def begin_row(self, number: int, most_bytes: float) -> None:
+    def begin_row(self, number: int) -> None:
         """Have a row for an object, if there is memory for it."""
         if self.slots[number] >= 0:
             return
         if self.n_rows == len(self.rows):
             width = self.slots.size
-            height = int(min(max(16, 2 * self.n_rows), most_bytes // (8 * width), width))
+            height = int(min(max(16, 2 * self.n_rows), self.most_bytes // (8 * width), width))
             if height <= self.n_rows:
                 return
             more = np.full((height - self.n_rows, width), np.nan)
@@ -263,7 +288,7 @@ class _Known:
             diagonal=self.diagonal,
         )
 
-    def load(self, path: str | PathLike[str], most_bytes: float) -> None:
+    def load(self, path: str | PathLike[str]) -> None:
         """Take what `save` has written, beside what is known.
 
         Raises
@@ -276,13 +301,14 @@ class _Known:
                 keys, owners, rows, diagonal = map(file.get, _PARTS_OF_FILE)
             if rows.shape != (owners.size, keys.size) or diagonal.shape != keys.shape:
                 raise ValueError("shapes do not agree")
-        except (AttributeError, ValueError, EOFError, BadZipFile) as error:
+            as_indices("owners", owners, keys.size)
+        except (AttributeError, TypeError, ValueError, EOFError, BadZipFile, zlib.error) as error:
             raise ValueError(f"path must be a file of kernel values, got {path}: {error}") from None
-        numbers = self.add(keys.tolist(), lambda place: None)
+        numbers = self.add(keys.tolist(), lambda place: _ABSENT)
         self.diagonal[numbers] = np.where(np.isnan(diagonal), self.diagonal[numbers], diagonal)
         for owner, values in zip(numbers[owners].tolist(), rows, strict=True):
             there = np.flatnonzero(~np.isnan(values))
-            self.begin_row(owner, most_bytes)
+            self.begin_row(owner)
             self.keep(owner, numbers[there], values[there])
         self.is_loaded = True
 
@@ -304,7 +330,8 @@ class PairwiseKernel:
         two sequences, of which A has one object. Vectors of one length come as a matrix.
     blocks : bool, default=False
     prepare : callable, default=None
-        ``prepare(x)`` is called once for each object, and the function sees what it returns.
+        ``prepare(x)`` is called once for each object of a fit, and whenever another is predicted;
+        the function sees what it returns.
     diagonal : float or callable, default=None
         ``k(x, x)``, where it is known: one number for all objects, as 1.0 of a kernel that is
         normalised, or ``diagonal(X) -> (n,)`` of prepared ones. If None, the function is asked.
@@ -315,7 +342,7 @@ class PairwiseKernel:
         Jobs of joblib that evaluate at the same time; ``joblib.parallel_config`` chooses the
         engine: processes, threads, a Dask cluster. A function for processes has to be pickled.
     cache_mb : float, default=1024
-        MiB of values that are kept.
+        MiB that values which are kept may take.
 
     Raises
     ------
@@ -354,6 +381,8 @@ class PairwiseKernel:
         as_number("cache_mb", self.cache_mb, positive=True)
         if not (self.diagonal is None or callable(self.diagonal)):
             as_number("diagonal", self.diagonal, least=0.0)
+        # Rows that grow are there twice.
+        self._known.most_bytes = 0.5 * self.cache_mb * tuning.MEBIBYTE
 
     def __deepcopy__(self, memo: Any) -> PairwiseKernel:
         return self
@@ -363,6 +392,7 @@ class PairwiseKernel:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, _known=_Known())
+        self.__post_init__()
 
     @property
     def evaluations(self) -> int:
@@ -378,8 +408,8 @@ class PairwiseKernel:
         with self._known.lock:
             numbers = self._known.add(keys, lambda place: self._prepared(objects[place]))
             if self._known.is_loaded:
-                self._known.is_loaded = False
                 self._probe_loaded()
+                self._known.is_loaded = False
         return PlacedKernel(self), numbers.astype(np.float64)[:, None]
 
     def block(self, A: Any, B: Any) -> np.ndarray:
@@ -457,7 +487,7 @@ class PairwiseKernel:
         """Evaluate one numbered object against others, and keep the values as they come."""
         known, values, done = self._known, np.empty(others.size), 0
         if others[0] != one or others.size > 1:
-            known.begin_row(one, self.cache_mb * tuning.MEBIBYTE)
+            known.begin_row(one)
         try:
             for found in self._values(known.objects[one], [known.objects[j] for j in others]):
                 part = slice(done, done + found.size)
@@ -467,7 +497,7 @@ class PairwiseKernel:
             if hasattr(error, "add_note"):  # Python 3.11
                 error.add_note(f"The kernel keeps the {known.evaluations} values so far.")
             raise
-        if others.size > 1 and not known.is_probed:
+        if others.size > 1 and self.positive_definite and not known.is_probed:
             self._probe(one, others, values)
             known.is_probed = True
         return values
@@ -480,8 +510,6 @@ class PairwiseKernel:
         ValueError
             If the function is not symmetric, or has another diagonal.
         """
-        if not self.positive_definite:
-            return  # it may be noisy
         objects = self._known.objects
         scale, own = np.abs(values).max(), objects[one]
         for place in np.flatnonzero(others != one)[:_PROBES]:
@@ -509,12 +537,13 @@ class PairwiseKernel:
             If they are another kernel's.
         """
         known, objects = self._known, self._known.objects
-        here = np.array([each is not None for each in objects])
+        here = np.array([each is not _ABSENT for each in objects])
         for one in np.flatnonzero(here & (known.slots >= 0))[:_PROBES].tolist():
             row = known.rows[known.slots[one]]
             for other in np.flatnonzero(here & ~np.isnan(row))[:1].tolist():
                 value = self._value(objects[one], objects[other])
                 if self.positive_definite and not abs(value - row[other]) <= _DOUBT * abs(value):
+                    known.forget()
                     raise ValueError(
                         f"kernel must be that of the values that were loaded, got {value:.6g} for "
                         f"two objects that have {row[other]:.6g} in the file"
@@ -578,7 +607,7 @@ class PairwiseKernel:
             If it cannot be read.
         """
         with self._known.lock:
-            self._known.load(path, self.cache_mb * tuning.MEBIBYTE)
+            self._known.load(path)
 
 
 class PlacedKernel:
@@ -649,7 +678,12 @@ def placed(kernel: Kernel | PairwiseKernel, X: Any, cache_mb: float) -> tuple[Ke
     """
     if isinstance(kernel, PairwiseKernel):
         return kernel.placed(X)
-    if not is_foreign(kernel) or Pace().is_quick(kernel.block, X, X, X.shape[0] ** 2):
+    pace = Pace()
+    if (
+        not is_foreign(kernel)
+        or pace.is_quick(kernel.block, X, X, X.shape[0] ** 2)
+        or pace.seconds_each < _COSTLY
+    ):
         return kernel, X
     rows = np.empty(X.shape[0], dtype=object)
     for place in range(rows.size):

@@ -621,8 +621,8 @@ class CachedRows(_ComputedRows):
 
     @property
     def evaluations(self) -> int:
-        """Kernel values computed so far."""
-        return self._cache.evaluations
+        """Kernel values computed so far; those of a costly kernel, whatever has cut a row short."""
+        return self._values.spent if self.is_costly else self._cache.evaluations
 
     @evaluations.setter
     def evaluations(self, number: int) -> None:

@@ -195,8 +195,8 @@ def choose_source(
         "cached": cached_mb_needed(values),
         "streamed": uncached_mb_needed(values, batch_size),
     }
-    if values.is_costly and cache == "streamed":
-        cache = "cached"  # its values are kept anyway
+    if values.is_costly and cache != "auto":
+        cache = "cached"  # its values are kept anyway, and asked for when they are needed
     unasked = unasked or cache_mb == "auto"
     cache_mb = budget_mb(cache_mb, shares * most_mb_used(values))
     if unasked and cache != "auto":  # somebody who names a cache wants no less than it takes

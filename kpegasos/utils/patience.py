@@ -122,6 +122,11 @@ class Pace:
         self._last = math.inf
         self._is_measured = math.isnan(seconds_each)
 
+    @property
+    def seconds_each(self) -> float:
+        """What a value takes, as far as it is known."""
+        return self._seconds_each
+
     def square(self, function: Callable[[Any, Any], Any], A: Any, most: int) -> int:
         """Choose rows at a time for `timed` against themselves: at most ``most``, or one."""
         return most if self.is_quick(function, A, A, A.shape[0] * most) else 1

@@ -10,6 +10,7 @@ import joblib
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import Kernel as GPKernel
@@ -226,6 +227,45 @@ def test_small_memory_costs_values_not_the_model():
     assert function.calls > of_whole.calls
 
 
+def test_quick_function_of_many_rows_is_asked_for_blocks():
+    calls = []
+
+    def quick(A, B):
+        calls.append(A.shape[0] * B.shape[0])
+        return np.exp(-((A[:, None] - B) ** 2).sum(axis=2))
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 1))
+    PegasosSVC(kernel=quick, polish=True, random_state=0).fit(X, (X[:, 0] > 0).astype(int))
+    assert len(calls) < 400
+
+
+def test_memory_of_values_is_bounded_over_fits():
+    kernel = PairwiseKernel(shared, prepare=letters, cache_mb=0.02)
+    for seed in range(4):
+        PegasosSVC(kernel=kernel, random_state=0).fit(*words(N, seed=seed))
+        assert kernel._known.rows.nbytes <= 0.01 * 2**20
+
+
+@pytest.mark.parametrize("cache", ["precomputed", "streamed"])
+def test_budget_holds_whatever_the_cache(cache):
+    X, y = words(N)
+    kernel, function = counted(diagonal=1.0)
+    model = PegasosSVC(kernel=kernel, cache=cache, max_kernel_evaluations=300, random_state=0)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X, y)
+    assert function.calls == model.kernel_evaluations_ == 300
+
+
+def test_none_is_an_object_and_numpy_strings_are_strings():
+    kernel = PairwiseKernel(lambda a, b: float(a == b))
+    model = PegasosSVC(kernel=kernel, random_state=0).fit([None, "a"] * 10, [0, 1] * 10)
+    before = kernel.evaluations
+    assert_array_equal(model.predict([None, "a"]), [0, 1])
+    model.predict(np.array(["a", "a"]))
+    assert kernel.evaluations == before
+
+
 def test_slow_function_of_rows_is_asked_for_rows_of_violators_alone():
     calls = Counter()
 
@@ -255,7 +295,7 @@ def test_budget_is_kept_and_gone_on_from(polish):
     )
     with pytest.warns(ConvergenceWarning, match="stopped by max_kernel_evaluations"):
         model.fit(X, y)
-    assert kernel.evaluations == 500
+    assert kernel.evaluations == model.kernel_evaluations_ == 500
     assert 0.0 < model.relative_gap_ < np.inf
     assert model.objective_ - model.duality_gap_ <= PegasosSVC(
         kernel="precomputed", polish=True, tol=1e-6
@@ -352,6 +392,9 @@ def test_values_of_another_kernel_are_refused(tmp_path):
     other.load(tmp_path / "values.npz")
     with pytest.raises(ValueError, match="must be that of the values that were loaded"):
         PegasosSVC(kernel=other, random_state=0).fit(X, y)
+    alone = PairwiseKernel(lambda a, b: 0.5 * shared(a, b), prepare=letters)
+    models = [PegasosSVC(kernel=each, random_state=0).fit(X, y) for each in (other, alone)]
+    assert models[0].objective_ == models[1].objective_
 
 
 @pytest.mark.parametrize("content", [b"", b"no archive", b"PK\x03\x04 and nothing else"])
@@ -416,7 +459,9 @@ def test_error_of_the_function_leaves_model_and_values():
     assert kernel.evaluations <= N * (N + 1) // 2 + PROBES
 
 
-@pytest.mark.parametrize("X", ["text", {"a": 1}, [], 7, iter("ab"), None])
+@pytest.mark.parametrize(
+    "X", ["text", {"a": 1}, [], 7, iter("ab"), None, sparse.eye(3, format="csr"), np.array(3)]
+)
 def test_what_is_no_sequence_is_told(X):
     with pytest.raises(ValueError, match="X must be a sequence of one object or more"):
         PegasosSVC(kernel=PairwiseKernel(shared)).fit(X, [0, 1])
