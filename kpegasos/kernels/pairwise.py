@@ -378,11 +378,11 @@ class PairwiseKernel:
                 raise ValueError(f"{name} must be a function, got {shown(given)} instead")
         as_flag("blocks", self.blocks)
         as_flag("positive_definite", self.positive_definite)
-        as_number("cache_mb", self.cache_mb, positive=True)
+        cache_mb = as_number("cache_mb", self.cache_mb, positive=True)  # float16 overflows soon
         if not (self.diagonal is None or callable(self.diagonal)):
             as_number("diagonal", self.diagonal, least=0.0)
         # Rows that grow are there twice.
-        self._known.most_bytes = 0.5 * self.cache_mb * tuning.MEBIBYTE
+        self._known.most_bytes = 0.5 * cache_mb * tuning.MEBIBYTE
 
     def __deepcopy__(self, memo: Any) -> PairwiseKernel:
         return self
