@@ -133,7 +133,7 @@ def test_model_is_pickled_without_values():
     assert again._kernel.evaluations == 9 * model.support_.size
 
 
-class OfSets(GPKernel):
+class SetKernel(GPKernel):
     """Of the kind of scikit-learn's Gaussian processes."""
 
     requires_vector_input = False
@@ -150,10 +150,10 @@ class OfSets(GPKernel):
 
 
 def test_kernels_of_gaussian_processes_are_kernels_of_objects():
-    X, y = ["abc", "abd", "xyz", "xyw"] * 5, [0, 0, 1, 1] * 5
-    model = PegasosSVC(kernel=OfSets(), random_state=0).fit(X, y)
+    X, y = ["abc", "abe", "xyz", "xyw"] * 5, [0, 0, 1, 1] * 5
+    model = PegasosSVC(kernel=SetKernel(), random_state=0).fit(X, y)
     assert_array_equal(model.predict(["bc", "yzw"]), [0, 1])
-    assert make_kernel(OfSets()).diag(["aab"]) == [2.0]
+    assert make_kernel(SetKernel()).diag(["aab"]) == [2.0]
 
 
 def test_blocks_see_vectors_as_a_matrix():
