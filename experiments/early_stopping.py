@@ -69,8 +69,8 @@ def _compared(name: str, seed: int, sizes: tuple[int, int], Cs: tuple[float, ...
                 }
             )
 
-        problem, limits = make_problem(draw.y, C=C), {"n_steps": STEPS[-1], "checkpoints": STEPS}
-        pegasos(problem, rows, random_state=seed, monitor=look, **limits)
+        limits: Any = {"n_steps": STEPS[-1], "checkpoints": STEPS}
+        pegasos(make_problem(draw.y, C=C), rows, random_state=seed, monitor=look, **limits)
     return [{key: shortened(value, 4) for key, value in row.items()} for row in found]
 
 
