@@ -17,6 +17,7 @@ from kpegasos import (
     Polynomial,
     UncachedRows,
     linear_rows,
+    losses,
     make_problem,
     pegasos,
 )
@@ -46,6 +47,17 @@ KERNELS = {
     "linear": (Linear(), "linear", {}),
     "poly": (Polynomial(1.0, 2, 1.0), "poly", {"gamma": 1.0, "degree": 2, "coef0": 1.0}),
 }
+#: Each loss once, and a test of all of them.
+LOSSES = [
+    losses.Hinge(),
+    losses.SquaredHinge(),
+    losses.SmoothedHinge(),
+    losses.Logistic(),
+    losses.EpsilonInsensitive(),
+    losses.SquaredEpsilonInsensitive(),
+    losses.Huber(),
+]
+EACH_LOSS = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
 
 
 def smallest_cache(values, **kwargs):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_moons
-from solver_cases import finished_run
+from solver_cases import EACH_LOSS, finished_run
 
 from kpegasos import (
     RBF,
@@ -29,16 +29,6 @@ from kpegasos.core.free_intercept import balance, best_intercept, middle_of
 from kpegasos.core.problem import mean_loss
 from kpegasos.solvers.polish import polish
 
-ALL = [
-    losses.Hinge(),
-    losses.SquaredHinge(),
-    losses.SmoothedHinge(),
-    losses.Logistic(),
-    losses.EpsilonInsensitive(),
-    losses.SquaredEpsilonInsensitive(),
-    losses.Huber(),
-]
-EACH = pytest.mark.parametrize("loss", ALL, ids=lambda loss: type(loss).__name__)
 CORNERS = [losses.Hinge(), losses.EpsilonInsensitive()]
 
 
@@ -74,7 +64,7 @@ def objective(problem, K, result):
 # --- one variable ---------------------------------------------------------------------------------
 
 
-@EACH
+@EACH_LOSS
 @given(seed=st.integers(0, 10_000))
 def test_best_intercept_is_no_worse_than_any_other(loss, seed):
     problem, K = some_task(loss, seed)
@@ -103,7 +93,7 @@ def test_best_intercepts_are_all_there_are(loss, seed):
         assert mean_loss(decisions + outside, problem) > least + 0.1 * lightest * beyond * 1e-3
 
 
-@EACH
+@EACH_LOSS
 @given(seed=st.integers(0, 10_000))
 def test_balanced_coefficients_meet_the_constraint_inside_the_box(loss, seed):
     problem, K = some_task(loss, seed)
@@ -129,7 +119,7 @@ def test_balance_takes_from_those_that_lose_least():
 # --- certificates ---------------------------------------------------------------------------------
 
 
-@EACH
+@EACH_LOSS
 @pytest.mark.parametrize("polished", [False, True])
 def test_certificate_holds_against_an_independent_optimum(loss, polished):
     for seed in range(40):

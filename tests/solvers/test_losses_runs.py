@@ -7,7 +7,7 @@ from covering import each_pair, each_value
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from solver_cases import finished_run
+from solver_cases import EACH_LOSS, LOSSES, finished_run
 
 from kpegasos import (
     Constant,
@@ -25,16 +25,6 @@ from kpegasos.core.draws import IndexStream
 from kpegasos.solvers.polish import polish
 from kpegasos.utils.validation import draw_seed
 
-ALL = [
-    losses.Hinge(),
-    losses.SquaredHinge(),
-    losses.SmoothedHinge(),
-    losses.Logistic(),
-    losses.EpsilonInsensitive(),
-    losses.SquaredEpsilonInsensitive(),
-    losses.Huber(),
-]
-EACH = pytest.mark.parametrize("loss", ALL, ids=lambda loss: type(loss).__name__)
 STEPS = [None, InverseSquareRoot(0.3), Constant(0.2), DelayedInverse()]
 
 
@@ -55,7 +45,12 @@ def draws_of(n_samples, n_draws, seed=0):
 
 
 @each_pair(
-    loss=ALL, step=STEPS, k=[1, 3], projection=[False, True], average=AVERAGES, kernel=[False, True]
+    loss=LOSSES,
+    step=STEPS,
+    k=[1, 3],
+    projection=[False, True],
+    average=AVERAGES,
+    kernel=[False, True],
 )
 def test_steps_are_those_of_the_book(loss, step, k, projection, average, kernel):
     X, y, weight = data(loss)
@@ -82,7 +77,7 @@ def test_steps_are_those_of_the_book(loss, step, k, projection, average, kernel)
         assert_allclose(result.w, slow.average(average), rtol=1e-8, atol=1e-10)
 
 
-@each_value(loss=ALL, step=[None, Constant(0.3)])
+@each_value(loss=LOSSES, step=[None, Constant(0.3)])
 def test_models_are_the_same_whatever_the_cache(loss, step):
     X, y, weight = data(loss, n_samples=90)
     problem = make_problem(y, 0.01, weight, loss=loss)
@@ -104,7 +99,7 @@ def test_models_are_the_same_whatever_the_cache(loss, step):
         assert_allclose(other.dual_bound, found[0].dual_bound, rtol=1e-8, atol=1e-10)
 
 
-@each_value(loss=ALL, lam=[0.3, 1e-2, 1e-3])
+@each_value(loss=LOSSES, lam=[0.3, 1e-2, 1e-3])
 @pytest.mark.parametrize("kernel", [pytest.param("linear", marks=pytest.mark.slow), "rbf"])
 def test_sdca_and_polish_reach_the_optimum(loss, lam, kernel):
     X, y, weight = data(loss)
@@ -120,7 +115,7 @@ def test_sdca_and_polish_reach_the_optimum(loss, lam, kernel):
         assert_allclose(polished.objective, least, rtol=2e-5, atol=1e-9)
 
 
-@EACH
+@EACH_LOSS
 @settings(max_examples=20)
 @given(
     seed=st.integers(0, 10**6),
@@ -176,7 +171,7 @@ def test_problems_of_regression_take_any_numbers():
         make_problem(np.array([np.inf, 1.0]), 0.1, loss=losses.Huber())
 
 
-@EACH
+@EACH_LOSS
 def test_ascents_take_examples_of_length_zero(loss):
     X, y, _ = data(loss)
     X[:3] = 0.0
