@@ -29,7 +29,7 @@ from kpegasos.fitting.pairs import (
     constant_of,
     pair_coefficients,
 )
-from kpegasos.kernels.base import Kernel, bounds_rounding
+from kpegasos.kernels.base import Kernel, bounds_rounding, takes_objects
 from kpegasos.kernels.decision import (
     FEW_OUTPUTS,
     decision_rounding,
@@ -38,7 +38,6 @@ from kpegasos.kernels.decision import (
     object_decision,
 )
 from kpegasos.kernels.functions import Linear, make_kernel, parameters_of, scale_gamma
-from kpegasos.kernels.pairwise import takes_objects
 from kpegasos.rows.base import RowSource
 from kpegasos.solvers.result import Results
 from kpegasos.utils.validation import check_gram, check_magnitude, finite_decisions, shown

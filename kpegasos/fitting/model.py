@@ -20,7 +20,7 @@ import joblib
 import numpy as np
 
 from kpegasos.core.state import State
-from kpegasos.kernels.pairwise import takes_objects
+from kpegasos.kernels.base import takes_objects
 from kpegasos.utils.identity import identity
 from kpegasos.utils.threads import at_work
 

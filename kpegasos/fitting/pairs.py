@@ -22,11 +22,11 @@ from sklearn.utils.multiclass import _ovr_decision_function
 
 from kpegasos.core.problem import Problem, check_weights, lam_of_c
 from kpegasos.fitting.inputs import Settings
-from kpegasos.kernels.base import Kernel, bounds_rounding, is_foreign
+from kpegasos.kernels.base import Kernel, bounds_rounding, is_foreign, takes_objects
 from kpegasos.kernels.decision import pairs_of_class
 from kpegasos.kernels.exact import ExactProducts
 from kpegasos.kernels.matrix import ClassSortedMatrix, KernelMatrix
-from kpegasos.kernels.pairwise import is_costly, placed, takes_objects
+from kpegasos.kernels.pairwise import is_costly, placed
 from kpegasos.losses import HINGE
 from kpegasos.rows.base import RowSource, most_scaling
 from kpegasos.rows.budget import budget_mb, gram_mb_needed
@@ -656,6 +656,17 @@ def constant_of(settings: Settings, pairs: Pairs, diagonal: np.ndarray) -> float
     return min(size * squared**0.5, 0.5 * most_scaling(float(pairs.lam.min())), LARGEST_SCALING)
 
 
+def placed_within(kernel: Kernel, X: Any, cache_mb: float | str) -> tuple[Kernel, Any]:
+    """Return a kernel that is costly between places, which has half of a budget for its values.
+
+    Any other is returned as it is, with X; see `kpegasos.kernels.pairwise.placed`.
+    """
+    if not is_foreign(kernel):
+        return kernel, X
+    both_mb = 16.0 * X.shape[0] ** 2 / tuning.MEBIBYTE
+    return placed(kernel, X, 0.5 * budget_mb(cache_mb, both_mb))
+
+
 class KernelRows:
     """Makes the rows of any pair from a kernel.
 
@@ -679,9 +690,7 @@ class KernelRows:
         X, pairs = _without_unused(X, pairs)
         share = 1.0
         given = kernel
-        if is_foreign(kernel):  # which keeps its values, if it is slow
-            both_mb = 16.0 * X.shape[0] ** 2 / tuning.MEBIBYTE
-            kernel, X = placed(kernel, X, 0.5 * budget_mb(settings.own["cache_mb"], both_mb))
+        kernel, X = placed_within(kernel, X, settings.own["cache_mb"])
         self.is_costly = is_costly(kernel)
         if self.is_costly and not takes_objects(given):
             share = 0.5

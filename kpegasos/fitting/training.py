@@ -24,7 +24,7 @@ from kpegasos.core.state import State
 from kpegasos.fitting.inputs import Settings
 from kpegasos.fitting.observers import CheckpointObserver
 from kpegasos.fitting.pairs import GramParts, KernelRows, Pair, Pairs
-from kpegasos.kernels.pairwise import takes_objects
+from kpegasos.kernels.base import takes_objects
 from kpegasos.rows.base import RowSource, most_scaling
 from kpegasos.solvers.dual_ascent import INDEFINITE
 from kpegasos.solvers.pegasos import Checkpoints, PegasosRun, make_run, total_steps

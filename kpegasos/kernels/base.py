@@ -76,11 +76,17 @@ class Composable:
         return Product((other, self)) if _is_part(other) else NotImplemented
 
 
+def takes_objects(kernel: Any) -> bool:
+    """Tell whether a kernel is one of objects that need not be vectors.
+
+    It says so by ``requires_vector_input``, as kernels of Gaussian processes in scikit-learn do.
+    """
+    return not (isinstance(kernel, str | type) or getattr(kernel, "requires_vector_input", True))
+
+
 def _is_part(value: Any) -> bool:
-    of_vectors = getattr(value, "requires_vector_input", True)
-    return (isinstance(value, Kernel) or callable(value)) and bool(
-        of_vectors and not isinstance(value, type)
-    )
+    is_kernel = isinstance(value, Kernel) or callable(value)
+    return is_kernel and not (isinstance(value, type) or takes_objects(value))
 
 
 def parts_of(kernel: Any) -> Iterator[Any]:
@@ -370,7 +376,7 @@ def is_foreign(kernel: Any) -> bool:
     """Tell whether a kernel, or one that it is made of, is a function or class of a user's own."""
     return any(
         isinstance(part, CallableKernel)
-        or not getattr(part, "requires_vector_input", True)
+        or takes_objects(part)
         or not type(part).__module__.startswith("kpegasos.")
         for part in parts_of(kernel)
     )

@@ -374,7 +374,6 @@ class ExactValues:
             added = roundings(n_support, self._rows.X.shape[1])
             return symmetric.sums, symmetric.evaluations, added
         sums, evaluations = np.zeros(rows.size), 0
-        before = kernel.evaluations if is_costly(kernel) else 0
         top, features = -1, None
         for left, right in self._blocks(n_support, rows.size):
             size = (left.stop - left.start) * (right.stop - right.start)
@@ -387,8 +386,6 @@ class ExactValues:
             sums[left] += values @ weights[right]
             if left != right and left.start < n_support:
                 sums[right] += weights[left] @ values
-        if is_costly(kernel):
-            evaluations = kernel.evaluations - before
         return sums, evaluations, min(n_support, _TILE_ROWS) + n_support / 16 + 4
 
     def _blocks(self, n_support: int, n_rows: int) -> Iterator[tuple[slice, slice]]:

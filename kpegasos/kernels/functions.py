@@ -24,8 +24,9 @@ from kpegasos.kernels.base import (
     InnerProductKernel,
     Kernel,
     finite_if_definite,
+    takes_objects,
 )
-from kpegasos.kernels.pairwise import as_pairwise, takes_objects
+from kpegasos.kernels.pairwise import as_pairwise
 from kpegasos.utils import tuning
 from kpegasos.utils.compiled import compiled
 from kpegasos.utils.threads import even_ranges, parallel_for, threads_for

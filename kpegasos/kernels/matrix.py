@@ -591,7 +591,7 @@ class KernelMatrix(KernelPoints):
         ValueError
             If shapes do not fit together.
         """
-        last, before = self.n_samples if last is None else last, self.spent
+        last = self.n_samples if last is None else last
         require_range("first and last", first, last, self.n_samples)
         require_shape("out", out, (members.size, last - first))
         left, whole, place = self.own(members), self._whole or self, 0
@@ -602,8 +602,6 @@ class KernelMatrix(KernelPoints):
                 whole.write(left, columns, begin - place + start, end - place + start)
             place += stop - start
         self._check(members, slice(first, last), out)
-        if self.is_costly:
-            return self.spent - before
         return int(members.size * (last - first))
 
     @property

@@ -27,7 +27,6 @@ from kpegasos.kernels.base import (
     CallableKernel,
     Kernel,
     check_finite,
-    is_foreign,
 )
 from kpegasos.utils import tuning
 from kpegasos.utils.boundary import as_indices
@@ -71,14 +70,6 @@ def as_objects(X: Any) -> np.ndarray:
     for place in range(objects.size):
         objects[place] = given[place]
     return objects
-
-
-def takes_objects(kernel: Any) -> bool:
-    """Tell whether a kernel is one of objects that need not be vectors.
-
-    It says so by ``requires_vector_input``, as kernels of Gaussian processes in scikit-learn do.
-    """
-    return not (isinstance(kernel, str | type) or getattr(kernel, "requires_vector_input", True))
 
 
 def _key(given: Any) -> str:
@@ -679,11 +670,7 @@ def placed(kernel: Kernel | PairwiseKernel, X: Any, cache_mb: float) -> tuple[Ke
     if isinstance(kernel, PairwiseKernel):
         return kernel.placed(X)
     pace = Pace()
-    if (
-        not is_foreign(kernel)
-        or pace.is_quick(kernel.block, X, X, X.shape[0] ** 2)
-        or pace.seconds_each < _COSTLY
-    ):
+    if pace.is_quick(kernel.block, X, X, X.shape[0] ** 2) or pace.seconds_each < _COSTLY:
         return kernel, X
     rows = np.empty(X.shape[0], dtype=object)
     for place in range(rows.size):

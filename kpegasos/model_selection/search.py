@@ -40,7 +40,7 @@ from kpegasos.fitting.model import (
 )
 from kpegasos.fitting.observers import CallbackObserver, CallbackSupportMixin, cell_bar, in_turn
 from kpegasos.fitting.pairs import Targets
-from kpegasos.kernels.pairwise import takes_objects
+from kpegasos.kernels.base import takes_objects
 from kpegasos.model_selection.folds import Folds, check_all_classes_are_tested, make_folds
 from kpegasos.model_selection.grid import Grid, make_grid
 from kpegasos.model_selection.results import (

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from kpegasos.estimators.kernel import PegasosSVC
-from kpegasos.fitting.pairs import dtype_of_rows, make_pairs, share_classes
-from kpegasos.kernels.base import Kernel, bounds_rounding, is_foreign
+from kpegasos.fitting.pairs import dtype_of_rows, make_pairs, placed_within, share_classes
+from kpegasos.kernels.base import Kernel, bounds_rounding
 from kpegasos.kernels.matrix import KernelMatrix, SharedProducts
-from kpegasos.kernels.pairwise import is_costly, placed
+from kpegasos.kernels.pairwise import is_costly
 from kpegasos.model_selection.cells import (
     ComputedPairs,
     GramPairs,
@@ -96,9 +96,8 @@ def search_surface(
     """
     given, asked = X, dict(kernels)
     for number, kernel in kernels.items():
-        if kernel is not None and is_foreign(kernel):  # then there is no other
-            own_mb = 0.5 * budget_mb(cache_mb, 16.0 * labels.size**2 / tuning.MEBIBYTE)
-            asked[number], X = placed(kernel, X, own_mb)
+        if kernel is not None:  # of one that is costly there is no other
+            asked[number], X = placed_within(kernel, X, cache_mb)
     held = _HeldValues(X, labels, folds, [*asked.values()], Cs, tol, intercept_scaling, row_dtype)
     most = max(len(folds.tests), len(held.pairs)) * len(kernels)
     held.plan(cache_mb, min(most, n_threads()))
