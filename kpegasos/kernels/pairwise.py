@@ -663,6 +663,7 @@ def placed(kernel: Kernel | PairwiseKernel, X: Any, cache_mb: float) -> tuple[Ke
     Parameters
     ----------
     kernel : Kernel or PairwiseKernel
+        Of a user's own.
     X : ndarray or CSR matrix of shape (n_samples, n_features), or ndarray of objects
     cache_mb : float
         MiB of values that are kept of a function on rows.
