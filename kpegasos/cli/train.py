@@ -118,8 +118,8 @@ def _add_problem(group: argparse._ArgumentGroup) -> None:
     intercept.add_argument(
         "--intercept-scaling",
         type=cli.positive,
-        help="regularise the intercept, the less the larger this is; of a linear kernel it always "
-        "is, by 1 unless given, of others not, as in LIBSVM",
+        help="regularise the intercept, the less the larger this is; unless given it is not, as in "
+        "LIBSVM, but for data that are read in parts",
     )
     probability = "fit a sigmoid to held-out decisions, for probabilities"
     add("-b", dest="probability", type=cli.flag, metavar="0|1", default=False, help=(
@@ -240,7 +240,7 @@ def make_estimator(options: argparse.Namespace, y: Any) -> Any:
         kind = PegasosSVR if options.regression else PegasosSVC
     estimator = kind()
     given = cli.parameters_among(options, estimator)
-    if options.fit_intercept and options.intercept_scaling is None and options.kernel != "linear":
+    if options.fit_intercept and options.intercept_scaling is None:
         given["fit_intercept"] = "free"
     if options.average == "none":
         given["average"] = None
@@ -498,7 +498,8 @@ def _trained_in_chunks(options: argparse.Namespace) -> tuple[Fit, Place]:
     if known is not None:
         _check_classes(known, options)
     place = _place(options, known)
-    estimator = make_estimator(options, known).set_params(polish=False)
+    estimator = make_estimator(options, known)
+    estimator.set_params(polish=False, fit_intercept=options.fit_intercept)
     chunks = SvmlightChunks(options.data, n_features=width, dtype=np.float64)
     epochs = 5 if options.epochs is None else options.epochs
     fit = cli.models.run_fit(estimator, lambda: fit_chunks(estimator, chunks, epochs=epochs))
@@ -530,8 +531,8 @@ def _libsvm_lines(fitted: Any, y: Any) -> Iterator[str]:
     """Make the closing lines of ``svm-train``: those of each pair of classes, and of them all.
 
     Numbers have LIBSVM's meaning and signs: ``obj`` is the certified bound on the optimum of its
-    dual, up to what the regularisation of the intercept adds here; a pair of classes and ``rho``
-    are in the order of the model's file. ``nu`` and bounded support vectors are those of the hinge.
+    dual, with what a regularised intercept adds; a pair of classes and ``rho`` are in the order of
+    the model's file. ``nu`` and bounded support vectors are those of the hinge.
     """
     import numpy as np
 

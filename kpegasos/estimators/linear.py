@@ -15,7 +15,7 @@ from kpegasos.estimators.bounds import EPS, Enclosed, check_diagonal, squared_co
 from kpegasos.exports.model import Model, check_model
 from kpegasos.fitting.inputs import Settings
 from kpegasos.fitting.observers import CheckpointObserver, EarlyStopping, draw_aside, in_turn
-from kpegasos.fitting.pairs import Pair, Pairs
+from kpegasos.fitting.pairs import Pair, Pairs, constant_of
 from kpegasos.fitting.streams import OnlineClassifier, OnlineRegressor
 from kpegasos.kernels.functions import Linear
 from kpegasos.rows.base import RowSource
@@ -35,14 +35,16 @@ class LinearEstimator(BasePegasos):
     def _prepare(
         self, X: Any, pairs: Pairs, settings: Settings
     ) -> tuple[Callable[[Pair, int, bool], RowSource], dict[str, Any]]:
-        longest = longest_row(X, check_magnitude(X))
+        longest, size = longest_row(X, check_magnitude(X)), settings.intercept_scaling
+        if settings.free_intercept:
+            size = constant_of(settings, pairs, FeatureRows(X, canonical=True).squared_norms())
 
         def make_rows(pair: Pair, n_at_once: int, brief: bool) -> RowSource:
             whole = pair.members.size == X.shape[0]
             return FeatureRows(
                 X,
                 members=None if whole else pair.members,
-                intercept_scaling=settings.intercept_scaling,
+                intercept_scaling=size,
                 longest=longest,
                 canonical=True,
             )
@@ -121,10 +123,12 @@ class LinearPegasosSVC(OneVsOneMixin, LinearEstimator):
         What a margin costs: the papers' hinge, that of LinearSVC, the hinge with a rounded corner,
         or the logistic loss, which has ``predict_proba``; or one of your own, see
         `kpegasos.losses`.
-    fit_intercept : bool, default=True
-        Add a constant feature; False is the papers' problem.
+    fit_intercept : bool or "free", default=True
+        Add a constant feature; False is the papers' problem. "free" is that of SVC, where the
+        intercept is not regularised; see `PegasosSVC`. Streams do not have it.
     intercept_scaling : float, default=1.0
-        Size of the constant feature: the larger, the less the intercept is regularised.
+        Size of the constant feature: the larger, the less the intercept is regularised. With "free"
+        in units of an example's typical length; the optimum does not depend on it.
     epochs : "auto" or float, default="auto"
         Passes over the data; with ``warm_start`` each fit adds as many. "auto" is 20 without
         ``polish``, and with it half an epoch or 512 draws, whichever is less.
@@ -195,6 +199,8 @@ class LinearPegasosSVC(OneVsOneMixin, LinearEstimator):
         `sklearn.multiclass.OneVsRestClassifier` around this estimator makes such a model.
     intercept_ : ndarray of shape (n_pairs,)
         Constant term of each pair's decision.
+    intercept_interval_ : ndarray of shape (n_pairs, 2)
+        Of a free intercept: from the least to the largest that is best for the model's w.
     alpha_ : ndarray of shape (n_samples,) or csr_array of shape (n_pairs, n_samples)
         How often each example was drawn while it violated the margin, int64; float64 with
         ``projection``, and with another loss than the hinge, whose pulls it sums. Sparse for more
@@ -252,7 +258,7 @@ class LinearPegasosSVC(OneVsOneMixin, LinearEstimator):
         *,
         lam: float | None = None,
         loss: Any = "hinge",
-        fit_intercept: bool = True,
+        fit_intercept: bool | str = True,
         intercept_scaling: float = 1.0,
         epochs: str | float = "auto",
         n_steps: int | None = None,
@@ -364,14 +370,16 @@ default="epsilon_insensitive"
     epsilon : float, default=0.1
         Errors up to this cost nothing; with "huber", errors up to this are squared. Of no use
         with a loss that is an object.
-    fit_intercept : bool, default=True
+    fit_intercept : bool or "free", default=True
         Add a constant feature, and predict the deviation from the weighted median of y, so that the
-        regularisation of the intercept does no harm; False is the papers' problem. Of a stream it
+        regularisation of the intercept does no harm; False is the papers' problem. "free" is that
+        of SVR, where the intercept is not regularised. Of a stream, which does not have that, it
         is the deviation from a weighted mean, as medians do not add: that of the first chunk with
         ``partial_fit``, of all data with `fit_dask`, and with `fit_chunks` where it reads them
         beforehand.
     intercept_scaling : float, default=1.0
-        Size of the constant feature: the larger, the less the intercept is regularised.
+        Size of the constant feature: the larger, the less the intercept is regularised. With "free"
+        in units of an example's typical length; the optimum does not depend on it.
     epochs : "auto" or float, default="auto"
         Passes over the data; with ``warm_start`` each fit adds as many. "auto" is 20 without
         ``polish``, and with it half an epoch or 512 draws, whichever is less.
@@ -425,6 +433,8 @@ default="epsilon_insensitive"
         Their coefficients.
     intercept_ : ndarray of shape (1,)
         Constant term.
+    intercept_interval_ : ndarray of shape (1, 2)
+        Of a free intercept: from the least to the largest that is best for the model's w.
     coef_ : ndarray of shape (n_features,)
         Weights of the features.
     objective_, duality_gap_, relative_gap_ : float
@@ -461,7 +471,7 @@ default="epsilon_insensitive"
         lam: float | None = None,
         loss: Any = "epsilon_insensitive",
         epsilon: float = 0.1,
-        fit_intercept: bool = True,
+        fit_intercept: bool | str = True,
         intercept_scaling: float = 1.0,
         epochs: str | float = "auto",
         n_steps: int | None = None,

@@ -237,11 +237,6 @@ def _plain_parameters(estimator: Any) -> dict[str, Any]:
             plain[name] = _CHECKS[name](name, plain[name])
     if "kernel" in plain:  # draws that lie side by side are of use to features only
         as_choice("sampling", plain["sampling"], SAMPLINGS[:2])
-    elif plain["fit_intercept"] == "free":
-        raise ValueError(
-            "fit_intercept must be True or False of a linear estimator (PegasosSVC and PegasosSVR "
-            "have a free intercept with kernel='linear' too), got 'free' instead"
-        )
     return plain
 
 

@@ -246,6 +246,11 @@ class OnlineModel:
     def _parameters_of(estimator: Any) -> dict[str, Any]:
         """Return the parameters that a stream goes by."""
         settings = settings_of(estimator)
+        if settings.free_intercept:
+            raise ValueError(
+                "fit_intercept must be True or False for a stream, whose examples do not stay to "
+                "find the best intercept of, got 'free' instead"
+            )
         return {
             "options": settings.options,
             "intercept_scaling": settings.intercept_scaling,

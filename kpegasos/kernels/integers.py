@@ -5,7 +5,8 @@ one lane of one instruction (``vpdpbusd``), whose sums of 32 bits round nothing:
 multiplications of a fused product of floats, and next to no rounding left to bound. A word of 32
 bits holds four features, so that the tile of `kpegasos.kernels.gemm` takes words as it takes
 floats. On the left bytes have no sign. On the right they are less by 128, for which sums of the
-bytes of the left make up.
+bytes of the left make up. Without that instruction a word holds two features of 16 bits, of which
+AVX2 adds two products (``vpmaddwd``): twice the multiplications.
 """
 
 from __future__ import annotations
@@ -22,19 +23,19 @@ from kpegasos.utils.patience import heed
 
 #: Most features whose sums, of three terms, stay within 32 bits.
 _MOST_FEATURES = 8192
+#: How a word holds features, and what those of the right are less by.
+_NUMBERS = gemm.NUMBERS_OF_A_WORD
+_TYPE, _LESS = (np.uint8, 128) if _NUMBERS == 4 else (np.int16, 0)
 #: Values that are looked at to find a scale.
 _SAMPLE = 1 << 14
 
 
 @cache
 def can_multiply() -> bool:
-    """Tell whether the processor that numba compiles for multiplies bytes, and loops may."""
+    """Tell whether the processor that numba compiles for adds such products, and loops may."""
     _, _, features = codegen().magic_tuple()
-    return (
-        gemm.IMPLEMENTATION == "compiled"
-        and target_vectors().bytes == 64
-        and "+avx512vnni" in features.split(",")
-    )
+    needed = {64: "+avx512vnni", 32: "+avx2"}.get(target_vectors().bytes)
+    return gemm.IMPLEMENTATION == "compiled" and needed in features.split(",")
 
 
 class Grid(NamedTuple):
@@ -127,7 +128,7 @@ def find_grid(X: np.ndarray) -> Grid | None:
 
 
 @compiled(fastmath=False)
-def _write_bytes(
+def _write_numbers(
     rows: np.ndarray, inverse: float, low: int, less: int, out: np.ndarray, sums: np.ndarray
 ) -> None:
     """Write ``m - low - less`` of rows; ``sums`` gets those of ``m - low`` and of its squares."""
@@ -169,19 +170,19 @@ class PackedIntegers(gemm.PackedMatrix):
 
     def __init__(self, n_features: int, grid: Grid, *, distances: bool, capacity: int = 0) -> None:
         self._grid, self._n_features, self.distances = grid, n_features, distances
-        super().__init__(-(-n_features // 4), np.dtype(np.int32), capacity)
+        super().__init__(-(-n_features // _NUMBERS), np.dtype(np.int32), capacity)
         self._of_columns = np.zeros(self._panels.shape[0] * self.width, np.int32)
 
     def append(self, rows: np.ndarray) -> None:
         """Add rows of shape (n_rows, n_features) behind the others."""
-        words, sums = self._words(rows, 128)
+        words, sums = self._words(rows, _LESS)
         first = self.n_rows
         super().append(words)
         self._set_columns(first, sums)
 
     def put(self, first: int, rows: np.ndarray) -> None:
         """Write rows where room was made for them; threads may, into different panels."""
-        words, sums = self._words(rows, 128)
+        words, sums = self._words(rows, _LESS)
         super().put(first, words)
         self._set_columns(first, sums)
 
@@ -190,10 +191,10 @@ class PackedIntegers(gemm.PackedMatrix):
         words, sums = self._words(rows, 0)
         multiply = super().products(words)
         scale, low, _ = self._grid
-        if self.distances:  # without the 128, ‖a‖² + ‖b‖² − 2<a, b>
-            of_rows, times, factor = sums[1] - 256 * sums[0], -2, -0.5 * scale**2
+        if self.distances:  # without what the right is less by, ‖a‖² + ‖b‖² − 2<a, b>
+            of_rows, times, factor = sums[1] - 2 * _LESS * sums[0], -2, -0.5 * scale**2
         else:
-            of_rows = (128 + low) * sums[0] + self._n_features * low**2
+            of_rows = (_LESS + low) * sums[0] + self._n_features * low**2
             times, factor = 1, scale**2
         of_rows = of_rows.astype(np.int32)
 
@@ -205,11 +206,11 @@ class PackedIntegers(gemm.PackedMatrix):
         return write
 
     def _words(self, rows: np.ndarray, less: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return four features a word, and the sums of each row and of its squares."""
+        """Return features in words, and the sums of each row and of its squares."""
         require_shape("rows", rows, (rows.shape[0], self._n_features))
-        words = np.zeros((rows.shape[0], 4 * self._panels.shape[1]), np.uint8)
+        words = np.zeros((rows.shape[0], _NUMBERS * self._panels.shape[1]), _TYPE)
         sums = np.empty((2, rows.shape[0]), np.int64)
-        _write_bytes(rows, 1.0 / self._grid.scale, self._grid.low, less, words, sums)
+        _write_numbers(rows, 1.0 / self._grid.scale, self._grid.low, less, words, sums)
         return words.view(np.int32), sums
 
     def _set_columns(self, first: int, sums: np.ndarray) -> None:

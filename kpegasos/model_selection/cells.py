@@ -486,17 +486,17 @@ def _join_pairs(
     outcome.done[fold] = True
 
 
-# --- kernels that are not positive semi-definite ---
+# --- fits of their own ---
 
 
 @contextmanager
 def single_fits_work(
     task: Task, outcome: KernelOutcome, model: PegasosSVC, X: Any, labels: np.ndarray, folds: Folds
 ) -> Iterator[list[Job]]:
-    """Do each cell by a Pegasos fit of its own.
+    """Do each cell by a fit of its own.
 
     Without a positive semi-definite kernel there is no dual to ascend, and so neither a warm start
-    nor a certificate.
+    nor a certificate. With a free intercept cells have the certificate, and share nothing.
 
     Parameters
     ----------
@@ -513,10 +513,12 @@ def single_fits_work(
     def fit(fold: int, position: int) -> None:
         begin, weight, test = time.perf_counter(), folds.weights[fold], folds.tests[fold]
         train, decisions = np.flatnonzero(weight), None
+        known = np.ix_ if model.kernel == "precomputed" else lambda rows, _: rows
         own = PegasosSVC(**{**model.get_params(), "C": float(task.Cs[position])})
 
         def fitted_decisions() -> np.ndarray:
-            return own.fit(X[train], labels[train], weight[train]).decision_function(X[test])
+            own.fit(X[known(train, train)], labels[train], weight[train])
+            return own.decision_function(X[known(test, train)])
 
         try:
             decisions = task.made(fitted_decisions)

@@ -151,8 +151,10 @@ class PegasosSVCCV(
         How the held-out decisions of the chosen cell are made into probabilities, by
         scikit-learn's `CalibratedClassifierCV` and without further fits. None for no
         ``predict_proba``.
-    fit_intercept : bool, default=True
-        Add a constant feature (``K + intercept_scaling²``); False is the papers' problem.
+    fit_intercept : bool or "free", default=True
+        Add a constant feature (``K + intercept_scaling²``); False is the papers' problem. "free" is
+        that of SVC, where the intercept is not regularised: each cell is then a fit of its own, as
+        in `GridSearchCV`, and takes as long.
     intercept_scaling : float, default=1.0
         Size of the constant feature: the larger, the less the intercept is regularised.
     tol : float, default=1e-2
@@ -284,7 +286,7 @@ class PegasosSVCCV(
         scoring: Any = None,
         refit: bool = True,
         calibration: str | None = None,
-        fit_intercept: bool = True,
+        fit_intercept: bool | str = True,
         intercept_scaling: float = 1.0,
         tol: float = 1e-2,
         max_time: float | None = None,
@@ -549,13 +551,7 @@ def _settings_of(search: Any) -> Settings:
     if search.tol is None:
         raise ValueError("tol must be a positive finite number, got None instead")
     as_generator(search.random_state)
-    settings = settings_of(_model_of(search))
-    if settings.free_intercept:
-        raise ValueError(
-            "fit_intercept must be True or False of a search, whose cells share kernel values with "
-            "the constant feature, got 'free' instead (PegasosSVC takes it)"
-        )
-    return settings
+    return settings_of(_model_of(search))
 
 
 def _make_plan(
@@ -618,7 +614,7 @@ def _make_plan(
         parameters = {
             "kernel": search.kernel,
             "candidates": [candidate.parameters for candidate in grid.candidates],
-            "intercept": search.intercept_scaling if search.fit_intercept else 0.0,
+            "intercept": [search.fit_intercept, search.intercept_scaling],
             "accuracy": search.tol,
             "votes": (search.decision_function_shape, search.break_ties),
             "scoring": search.scoring,
@@ -668,6 +664,7 @@ def _solve_missing(
             grid.Cs,
             tol=settings.tol,
             intercept_scaling=settings.intercept_scaling,
+            free_intercept=settings.free_intercept,
             cache_mb=search.cache_mb,
             row_dtype=search.row_dtype,
             stopper=stopper,

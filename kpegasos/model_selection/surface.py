@@ -53,6 +53,7 @@ def search_surface(
     stopper: Stopper,
     on_kernel: Callable[[KernelOutcome], None],
     seed: int,
+    free_intercept: bool = False,
     on_cells: Callable[[float], None] = lambda n_cells: None,
     known: Mapping[int, KernelOutcome] | None = None,
 ) -> None:
@@ -81,7 +82,10 @@ def search_surface(
         Called with each outcome when all of its cells are done or the stopper says so, one at a
         time, from any thread.
     seed : int
-        Of the fits of kernels that are not positive semi-definite; all others draw nothing.
+        Of fits of their own; all others draw nothing.
+    free_intercept : bool, default=False
+        Whether the intercept is not regularised. Then each cell has a fit of its own, as it has
+        where the kernel is not positive semi-definite.
     on_cells : callable
         Called with how many cells have just been done, or what part of one, one at a time, from any
         thread.
@@ -116,11 +120,14 @@ def search_surface(
     for number, kernel in asked.items():
         outcome = (known or {}).get(number)
         outcome = outcome or KernelOutcome.empty(number, folds, Cs.size, len(held.pairs))
-        if kernel is not None and not kernel.positive_definite:
+        certified = kernel is None or kernel.positive_definite
+        if free_intercept or not certified:
             model = PegasosSVC(
-                kernel=kernels[number],
-                fit_intercept=intercept_scaling > 0,
+                kernel="precomputed" if kernel is None else kernels[number],
+                fit_intercept="free" if free_intercept else intercept_scaling > 0,
                 intercept_scaling=intercept_scaling or 1.0,
+                polish=certified,
+                tol=tol if certified else None,
                 decision_function_shape="ovo",
                 cache_mb=cache_mb,
                 row_dtype=row_dtype,

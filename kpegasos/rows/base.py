@@ -457,8 +457,7 @@ class RowSource(ABC):
     unclaimed : int
         Those computed before any run, until one claims them.
     kernel_offset : float
-        B², which is added to kernel values; 0 without a constant feature, and of features, so that
-        an intercept cannot be free.
+        B², which is added to kernel values; 0 without a constant feature.
     tolerated_error : float
         Error of a kernel value for which the kernel is not blamed, although the certificate takes
         the values as they are.
@@ -553,19 +552,43 @@ class RowSource(ABC):
         """Compute kernel rows of some examples, at most `row_capacity`; return a view."""
         raise NotImplementedError(f"{type(self).__name__} holds no kernel rows")
 
+    # --- a free intercept, of rows with a constant feature ---
+
     def margin_rounding(self, evaluated: Evaluated, examples: Examples) -> float:
-        """Bound how far off a margin of an iterate is, settled or not."""
-        raise NotImplementedError(f"{type(self).__name__} holds no kernel rows")
+        """Bound how far off a margin of an iterate's coefficients is, settled or not."""
+        raise NotImplementedError
 
     @property
     def rounding_of_each(self) -> np.ndarray:
         """Bound how far off kernel values are: that of i and j by the sum of two entries."""
-        raise NotImplementedError(f"{type(self).__name__} holds no kernel rows")
+        raise NotImplementedError
 
     @property
     def largest(self) -> float:
-        """No kernel value is larger, where kernel rows are held."""
-        raise NotImplementedError(f"{type(self).__name__} holds no kernel rows")
+        """No kernel value is larger, B² included."""
+        raise NotImplementedError
+
+    def moved(self, evaluated: Evaluated, step: float) -> Evaluated:
+        """Add to the intercept of an iterate."""
+        raise NotImplementedError
+
+    def move_image(self, image: np.ndarray, step: float, offset: float) -> float:
+        """Add to the intercept of an image, which then has this offset.
+
+        Returns what that does to the rounding of its w, in additions.
+        """
+        raise NotImplementedError
+
+    def free_norm(
+        self, evaluated: Evaluated, examples: Examples, own: float
+    ) -> tuple[float, float]:
+        """``‖w‖²`` without the constant feature, and what that adds to the error of ``‖w‖²``.
+
+        The intercept is off by ``own`` at the most.
+        """
+        raise NotImplementedError
+
+    # --- of features, or of kernel rows ---
 
     def factor(self) -> Factor | None:
         """Z with ``K = Z Zᵀ``, if it has so few columns that systems of them can be solved."""
@@ -598,6 +621,8 @@ class RowSource(ABC):
 
 
 _EPS = float(np.finfo(np.float64).eps)
+#: Relative rounding of a sum over the examples by numpy, which adds pairs.
+SUM_ROUNDING = 64.0 * _EPS
 #: Largest error of a margin that adding ``B²`` in float64 may make.
 _MOST_LOST = 1e-3
 
@@ -710,6 +735,31 @@ class KernelSource(RowSource):
         size, of_each = np.abs(evaluated.coef * examples.signed), self.rounding_of_each
         of_values = float(size @ of_each) + float(size.sum()) * float(of_each.max())
         return of_values + evaluated.additions * _EPS * self.largest
+
+    def moved(self, evaluated: Evaluated, step: float) -> Evaluated:
+        """Add to the intercept of an iterate."""
+        return evaluated._replace(margins=evaluated.margins + step, offset=evaluated.offset + step)
+
+    def move_image(self, image: np.ndarray, step: float, offset: float) -> float:
+        """Add to the intercept of an image, which then has this offset."""
+        image += step
+        # An addition that may be larger than those of the steps.
+        largest = float(np.abs(image).max()) + abs(offset)
+        return 1.0 + largest / (self.largest * image.size)
+
+    def free_norm(
+        self, evaluated: Evaluated, examples: Examples, own: float
+    ) -> tuple[float, float]:
+        """``‖w‖²`` without the constant feature, and what that adds to the error of ``‖w‖²``.
+
+        The intercept is off by ``own`` at the most.
+        """
+        margins, signed = evaluated.margins, evaluated.coef * examples.signed
+        _, intercept = self.primal(evaluated, examples)
+        terms, total = signed * margins, float(signed.sum())
+        error = abs(intercept) * SUM_ROUNDING * float(np.abs(signed).sum()) + abs(total) * own
+        error += margins.size * _EPS * float(np.abs(terms).sum())
+        return float(terms.sum()) - intercept * total, error
 
     def _with_rounding(
         self, evaluated: Evaluated, examples: Examples, additions: float | None

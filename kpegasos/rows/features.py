@@ -43,18 +43,20 @@ from kpegasos.utils.validation import (
 
 
 class HeldFactor(Factor):
-    """Z as an array, without what is zero; of no more columns than rows.
+    """Z as an array, without what is zero; of one column more than rows at the most.
 
     Parameters
     ----------
     Z : ndarray of shape (n_samples, n_columns), float64
+        The constant feature last, which stays there.
     """
 
     def __init__(self, Z: np.ndarray) -> None:
         self._Z = Z = Z[:, Z.any(axis=0)]
-        if Z.shape[1] > Z.shape[0]:
+        if Z.shape[1] > Z.shape[0] + 1:
             # Z = Rᵀ Qᵀ: products of its rows are those of the rows of Rᵀ.
-            self._Z = np.ascontiguousarray(np.asarray(np.linalg.qr(Z.T, mode="r")).T)
+            R = np.linalg.qr(Z[:, :-1].T, mode="r")
+            self._Z = np.column_stack((np.asarray(R).T, Z[:, -1]))
         self.size = self._Z.shape[1]
 
     def gram(self, weights: np.ndarray) -> np.ndarray:
@@ -193,6 +195,7 @@ class FeatureRows(RowSource, unchanging=True):
         self.X = X
         self.image_size = X.shape[1] + 1
         self.intercept_scaling = check_scaling(intercept_scaling)
+        self.kernel_offset = self.intercept_scaling**2
         self._view = self._make_view(np.zeros(0))
         self._longest_row = longest
 
@@ -249,10 +252,11 @@ class FeatureRows(RowSource, unchanging=True):
             rows = abs(rows)
             sizes += rows @ np.abs(signed[part])
             margin_sizes[part] += rows.T @ vector[:-1]
-        last = self.intercept_scaling * float(signed.sum())
+        constant = self.intercept_scaling if evaluated.interval is None else 0.0
+        last = constant * float(signed.sum())
         length = float(features @ features + last * last) ** 0.5
         n_terms, total = np.count_nonzero(signed), float(np.abs(signed).sum())
-        last_size = self.intercept_scaling * total
+        last_size = constant * total
         size = float(sizes @ sizes + last_size * last_size) ** 0.5
         error = (n_terms + 2.0) * _EPS * size
         error += 0.5 * (self.image_size + 2) * _EPS * length
@@ -274,6 +278,42 @@ class FeatureRows(RowSource, unchanging=True):
         if length is None:
             length = longest_row(self.X, largest_magnitude(self.X))
         return math.hypot(length, self.intercept_scaling)
+
+    def margin_rounding(self, evaluated: Evaluated, examples: Examples) -> float:
+        """Bound how far off a margin of an iterate's coefficients is, settled or not."""
+        length = float(np.linalg.norm(self.image_of(evaluated)))
+        in_sum = (0.5 * (self.image_size + 2) + 1.0) * _EPS * length * self._longest
+        return in_sum + evaluated.additions * _EPS * self.largest
+
+    @property
+    def rounding_of_each(self) -> np.ndarray:
+        """Bound how far off kernel values are: features are the problem itself."""
+        return np.zeros(self.n_samples)
+
+    @property
+    def largest(self) -> float:
+        """No kernel value is larger, B² included."""
+        return self._longest**2
+
+    def moved(self, evaluated: Evaluated, step: float) -> Evaluated:
+        """Add to the intercept of an iterate."""
+        vector = self.image_of(evaluated).copy()
+        vector[-1] += step / self.intercept_scaling
+        return evaluated._replace(
+            margins=evaluated.margins + step, vector=vector, offset=evaluated.offset + step
+        )
+
+    def move_image(self, image: np.ndarray, step: float, offset: float) -> float:
+        """Add to the intercept of an image, which then has this offset; its w is not rounded."""
+        image[-1] += step / self.intercept_scaling
+        return 0.0
+
+    def free_norm(
+        self, evaluated: Evaluated, examples: Examples, own: float
+    ) -> tuple[float, float]:
+        """``‖w‖²`` without the constant feature, which its error does not grow by."""
+        w = self.image_of(evaluated)[:-1]
+        return float(w @ w), 0.0
 
     def primal(self, evaluated: Evaluated, examples: Examples) -> tuple[np.ndarray | None, float]:
         """Return weights of the features, and the intercept."""

@@ -41,7 +41,7 @@ from kpegasos.core.problem import Problem, dual_bounds, total_loss
 from kpegasos.core.state import ROW_HITS, STEPS, Iterate, LoopParameters, State
 from kpegasos.core.steps import rates_of
 from kpegasos.losses import is_hinge
-from kpegasos.rows.base import Algorithm, Evaluated, RowSource, Steps
+from kpegasos.rows.base import SUM_ROUNDING, Algorithm, Evaluated, RowSource, Steps
 from kpegasos.solvers.result import History, Record, Result
 from kpegasos.solvers.stopping import Interrupted, Stopper, interruptible
 from kpegasos.utils import tuning
@@ -174,8 +174,6 @@ class Evaluation(NamedTuple):
 
 
 _EPS = float(np.finfo(np.float64).eps)
-#: Relative rounding of a sum over the examples by numpy, which adds pairs.
-_SUM_ROUNDING = 64.0 * _EPS
 _NO_GAPS = Gaps(*[math.nan] * len(Gaps._fields))
 
 
@@ -256,18 +254,10 @@ class Certifier:
         if not settled:
             low, high = free_intercept.best_intercept(evaluated.margins, self._problem)
             _, known = rows.primal(evaluated, examples)
-            move = free_intercept.middle_of(low, high)
-            evaluated = evaluated._replace(
-                margins=evaluated.margins + move,
-                offset=evaluated.offset + move,
-                interval=(known + low, known + high),
-            )
-        margins, signed = evaluated.margins, evaluated.coef * examples.signed
-        _, intercept = rows.primal(evaluated, examples)
-        own, terms, total = self._own_rounding(evaluated), signed * margins, float(signed.sum())
-        in_total = _SUM_ROUNDING * float(np.abs(signed).sum())
-        of_norm = abs(intercept) * in_total + abs(total) * own
-        of_norm += margins.size * _EPS * float(np.abs(terms).sum())
+            evaluated = rows.moved(evaluated, free_intercept.middle_of(low, high))
+            evaluated = evaluated._replace(interval=(known + low, known + high))
+        margins, own = evaluated.margins, self._own_rounding(evaluated)
+        squared_norm, of_norm = rows.free_norm(evaluated, examples, own)
         if settled:
             error = evaluated.loss_rounding
             error += steepness(examples.loss, margins, examples.label, own) * own
@@ -276,7 +266,7 @@ class Certifier:
             errors = loss_errors(examples.loss, margins, examples.label, each)
             error = float(self._problem.weight @ errors) / margins.size
         return evaluated._replace(
-            squared_norm=float(terms.sum()) - intercept * total,
+            squared_norm=squared_norm,
             norm_rounding=evaluated.norm_rounding + of_norm,
             loss_rounding=error,
             sums=None,
@@ -288,7 +278,7 @@ class Certifier:
         _, intercept = rows.primal(evaluated, examples)
         in_sum = rows.kernel_offset * float(np.abs(evaluated.coef * examples.signed).sum())
         most = float(np.abs(evaluated.margins).max()) + abs(intercept) + abs(evaluated.offset)
-        return _SUM_ROUNDING * in_sum + 4.0 * _EPS * most
+        return SUM_ROUNDING * in_sum + 4.0 * _EPS * most
 
     def _dual_with_intercept(self, evaluated: Evaluated) -> tuple[float, float]:
         """Dual value of an iterate that meets the constraint of a free intercept, and a bound."""
@@ -480,7 +470,7 @@ class SolverRun(ABC):
             raise ValueError(self.indefinite)
         if problem.free_intercept and not rows.kernel_offset > 0.0:
             raise ValueError(
-                "rows must be kernel rows with a positive intercept_scaling for a free intercept, "
+                "rows must have a positive intercept_scaling for a free intercept, "
                 f"got {type(rows).__name__} without one instead"
             )
         self.problem, self.rows, self.state = problem, rows, state

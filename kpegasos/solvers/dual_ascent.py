@@ -198,7 +198,7 @@ class DualAscent(SolverRun):
             ascent.shift = scale * (evaluated.offset - intercept)
             more = problem.lam * problem.y.size * intercept
             ascent.shift += more
-            state.loop.image[:] += more - scale * intercept
+            rows.move_image(state.loop.image, more - scale * intercept, ascent.shift)
         ascent._best = returned
         ascent._gap = run._gap
         return ascent
@@ -236,11 +236,8 @@ class DualAscent(SolverRun):
         if step == 0.0:
             return False
         with self.on_account():
-            loop.image[:] += step
             self.shift += step
-            # An addition that may be larger than those of the steps.
-            largest = float(np.abs(loop.image).max()) + abs(self.shift)
-            more = 1.0 + largest / (rows.largest * loop.image.size)
+            more = rows.move_image(loop.image, step, self.shift)
             inherited = loop.counters[INHERITED] + more
             loop.counters[INHERITED] = math.ceil(min(inherited, MOST_INHERITED))
         return True

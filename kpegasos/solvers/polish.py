@@ -329,9 +329,18 @@ class InteriorPointAscent(DualAscent):
             if beta is not None:
                 loop.alpha[:] = beta
                 loop.image[:] = self.rows.sums(beta * self.examples.signed)
+                self._place_intercept(newton.vector[-1])
         if newton.failed:
             self._newton, self._failed = None, True
         return reason or stopper.reason()
+
+    def _place_intercept(self, last: float) -> None:
+        """Have a free intercept be that of Newton's steps, whose weight of the constant this is."""
+        if self.problem.free_intercept:
+            rows, loop = self.rows, self.state.loop
+            wanted = rows.kernel_offset**0.5 * last * self.problem.lam * self.problem.y.size
+            self.shift = wanted - rows.kernel_offset * float(loop.alpha @ self.examples.signed)
+            rows.move_image(loop.image, self.shift, self.shift)
 
 
 class NewtonSteps:
@@ -344,6 +353,8 @@ class NewtonSteps:
 
     Attributes
     ----------
+    vector : ndarray of shape (factor.size,)
+        w, the weight of the constant feature last.
     beta : ndarray of shape (n_samples,) or None
         Dual variables within the box that may have the gap wanted, if there are any yet.
     best : ndarray of shape (n_samples,) or None
@@ -358,8 +369,14 @@ class NewtonSteps:
         self._factor = factor
         self._weight, self._signed = problem.weight, problem.examples.signed
         self._curvature = 1.0 / (problem.lam * problem.y.size)
+        # That which regularises w, 1/κ; a free intercept is the multiplier of Σ β_i ω_i s_i = 0.
+        self._ridge = np.full(factor.size, problem.lam * problem.y.size)
+        self._is_free = problem.free_intercept
+        if self._is_free:
+            self._ridge[-1] = 0.0
+            self._constant = float(factor.margins(np.eye(1, factor.size, factor.size - 1)[0])[0])
         self._point = interior.start(self._weight, 0.1, 0.5)
-        self._vector = np.zeros(factor.size)
+        self.vector = np.zeros(factor.size)
         self._own_vector = self._vector_of(self._point.beta)
         self._inverse, self._right = np.empty((2, self._weight.size))
         self.beta: np.ndarray | None = None
@@ -377,14 +394,16 @@ class NewtonSteps:
         solve = self._solver(gram)
         if solve is None:
             return False
-        lag = (self._own_vector - self._vector) / self._curvature
+        lag = self._ridge * (self._own_vector - self.vector)
+        if self._is_free:
+            lag[-1] = self._constant * float(self._signed @ point.beta)
         change = solve(lag - self._sums(inverse * point.gradient))
         predicted = self._products(change)
         target = interior.correct(point, inverse, predicted, total, right)
         change = solve(lag + self._sums(inverse * right))
         products = self._products(change)
         share = interior.move(point, inverse, predicted, products, right, target)
-        self._vector = self._vector + share * change
+        self.vector = self.vector + share * change
         self._own_vector = self._vector_of(point.beta)
         self._judge()
         return not self.failed
@@ -410,7 +429,7 @@ class NewtonSteps:
         if mismatch > 0.5 * self._mismatch:
             # Rounding keeps w from becoming that of β: let it be so by definition.
             self._point = interior.replace_gradient(self._point, gradient)
-            self._vector, mismatch = self._own_vector, math.inf
+            self.vector, mismatch = self._own_vector, math.inf
         self._mismatch = mismatch
         return False
 
@@ -418,9 +437,9 @@ class NewtonSteps:
         """Note whether the gap that the point seems to have falls."""
         own = self._own_vector
         gradient = self._point.gradient
-        half = 0.5 / self._curvature
-        primal = half * float(self._vector @ self._vector) - float(np.minimum(gradient, 0.0).sum())
-        dual = float(self._weight @ self._point.beta) - half * float(own @ own)
+        norm = 0.5 * float(self._ridge @ self.vector**2)
+        primal = norm - float(np.minimum(gradient, 0.0).sum())
+        dual = float(self._weight @ self._point.beta) - 0.5 * float(self._ridge @ own**2)
         self._gap = (primal - dual) / primal
         # Where the optimum is small, both objectives fall long before they are near each other.
         falls = self._gap < 0.9 * self._best_gap or primal - dual < 0.9 * self._best_difference
@@ -438,7 +457,7 @@ class NewtonSteps:
         """Find the relative gap of some β with its own w, and the gradient; keep the best."""
         vector = self._vector_of(beta) if vector is None else vector
         gradient = self._products(vector) - self._weight
-        norm = 0.5 / self._curvature * float(vector @ vector)
+        norm = 0.5 * float(self._ridge @ vector**2)
         loss = -float(np.minimum(gradient, 0.0).sum())
         objective = (norm + loss) / self._weight.size
         if objective < self.lowest:
@@ -462,12 +481,13 @@ class NewtonSteps:
         return np.asarray(np.clip(moved, 0.0, 1.0))
 
     def _solver(self, matrix: np.ndarray) -> Callable[[np.ndarray], np.ndarray] | None:
-        """Solutions of ``(I/κ + matrix) x = r``; None if there are numbers that are none."""
-        matrix.flat[:: len(matrix) + 1] += 1.0 / self._curvature
+        """Solutions of ``(ridge + matrix) x = r``; None if there are numbers that are none."""
+        matrix.flat[:: len(matrix) + 1] += self._ridge
         lower, info = lapack.dpotrf(matrix, lower=1)
         if info == 0:
             return lambda right: np.asarray(lapack.dpotrs(lower, right, lower=1)[0])
-        size = 1.0 / np.sqrt(matrix.diagonal())
+        diagonal = matrix.diagonal()  # of a free intercept zero where all β are at their bounds
+        size = 1.0 / np.sqrt(np.where(diagonal == 0.0, np.inf, diagonal))
         scaled = matrix * size[:, None] * size
         if not np.isfinite(scaled).all():
             self.failed = True
@@ -489,7 +509,10 @@ class NewtonSteps:
 
     def _vector_of(self, beta: np.ndarray) -> np.ndarray:
         """Compute the w of some β."""
-        return self._curvature * self._sums(beta)
+        vector = self._curvature * self._sums(beta)
+        if self._is_free:
+            vector[-1] = self.vector[-1]
+        return vector
 
 
 def _typical(values: np.ndarray) -> float:

@@ -9,7 +9,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine, make_moons
 from sklearn.exceptions import ConvergenceWarning
+from scipy.sparse import csr_array
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
@@ -76,6 +78,63 @@ def test_regressors_reach_tol_with_any_loss(loss):
     X, y = scaled(load_diabetes, 150)
     model = PegasosSVR(loss=loss, **EXACT).fit(X, y / 50.0)
     assert model.relative_gap_ <= 1e-6
+
+
+# --- linear machines ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("layout", [np.asarray, csr_array])
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+@pytest.mark.parametrize("name", DATA)
+@pytest.mark.filterwarnings("ignore:.*that is mostly rounding")
+def test_linear_decisions_are_those_of_svc(name, C, layout):
+    X, y = DATA[name]
+    its = SVC(kernel="linear", C=C, tol=1e-8, decision_function_shape="ovo").fit(X, y)
+    expected = its.decision_function(X).reshape(len(y), -1)
+    ours = LinearPegasosSVC(C=C, decision_function_shape="ovo", **EXACT | {"tol": 1e-9})
+    ours.fit(layout(X), y)
+    assert np.max(ours.relative_gap_) <= 5e-8  # the rest is rounding
+    unique = np.diff(ours.intercept_interval_)[:, 0] < 1e-3
+    off = np.abs(ours.decision_function(X).reshape(len(y), -1) - expected)[:, unique]
+    assert off.max(initial=0.0) <= 1e-4 * (1.0 + np.abs(expected).max())
+
+
+def test_linear_predictions_are_those_of_svr():
+    X, y = scaled(load_diabetes, 200)
+    y = (y - 200.0) / 50.0
+    ours = LinearPegasosSVR(C=0.1, **EXACT).fit(X, y)
+    its = SVR(kernel="linear", C=0.1, tol=1e-8).fit(X, y)
+    assert_allclose(ours.predict(X), its.predict(X), atol=3e-3)
+
+
+def test_linear_plain_fit_is_that_of_the_linear_kernel():
+    X, y = DATA["cancer"]
+    options = {"fit_intercept": "free", "epochs": 3, "random_state": 0}
+    by_rows = PegasosSVC(kernel="linear", row_dtype="float64", **options).fit(X, y)
+    by_vector = LinearPegasosSVC(**options).fit(X, y)
+    assert_array_equal(by_vector.alpha_, by_rows.alpha_)
+    assert_allclose(by_vector.intercept_, by_rows.intercept_, rtol=1e-9)
+    assert_allclose(by_vector.objective_, by_rows.objective_, rtol=1e-9)
+
+
+# --- searches -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "precomputed"])
+def test_search_chooses_as_a_grid_search_of_svc_does(kernel):
+    X, y = DATA["iris"]
+    grid, folds = {"C": [0.1, 1.0, 10.0]}, StratifiedKFold(4, shuffle=True, random_state=0)
+    given, kind = (X, {"gamma": 0.5}) if kernel == "rbf" else (rbf_kernel(X, gamma=0.5), {})
+    gammas = {"gammas": [0.5]} if kernel == "rbf" else {}
+    ours = PegasosSVCCV(
+        kernel=kernel, Cs=grid["C"], **gammas, cv=folds, tol=1e-6, fit_intercept="free"
+    ).fit(given, y)
+    its = GridSearchCV(SVC(kernel=kernel, tol=1e-8, **kind), grid, cv=folds).fit(given, y)
+    assert_allclose(
+        ours.cv_results_["mean_test_score"], its.cv_results_["mean_test_score"], atol=1e-12
+    )
+    assert ours.relative_gaps_.max() <= 1e-6
+    assert_allclose(ours.intercept_, its.best_estimator_.intercept_, atol=1e-3)
 
 
 # --- extremes -------------------------------------------------------------------------------------
@@ -214,16 +273,12 @@ def test_a_kernel_that_is_not_definite_has_the_best_intercept_and_no_certificate
 # --- refusals -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", [LinearPegasosSVC, LinearPegasosSVR])
-def test_linear_estimators_refuse_it(kind):
-    with pytest.raises(ValueError, match=r"^fit_intercept must be True or False of a linear estim"):
-        kind(fit_intercept="free").fit([[0.0], [1.0]], [0, 1])
-
-
-def test_searches_refuse_it():
-    X, y = DATA["moons"]
-    with pytest.raises(ValueError, match=r"^fit_intercept must be True or False of a search"):
-        PegasosSVCCV(fit_intercept="free").fit(X, y)
+@pytest.mark.parametrize(
+    ("kind", "kwargs"), [(LinearPegasosSVC, {"classes": [0, 1]}), (LinearPegasosSVR, {})]
+)
+def test_streams_refuse_it(kind, kwargs):
+    with pytest.raises(ValueError, match=r"^fit_intercept must be True or False for a stream, who"):
+        kind(fit_intercept="free").partial_fit([[0.0], [1.0]], [0, 1], **kwargs)
 
 
 def test_a_gap_bounds_no_decision_with_a_free_intercept():

@@ -10,7 +10,8 @@ from kpegasos import RBF, KernelMatrix, Linear, Polynomial
 from kpegasos.kernels.integers import Grid, PackedIntegers, can_multiply, find_grid
 
 pytestmark = pytest.mark.skipif(
-    not can_multiply(), reason="needs a processor that multiplies bytes (AVX-512 VNNI)"
+    not can_multiply(),
+    reason="needs a processor that adds whole products (AVX2, or AVX-512 with VNNI)",
 )
 
 RNG = np.random.default_rng(0)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
 from sklearn.datasets import make_moons
 from solver_cases import EACH_LOSS, finished_run
 
@@ -32,8 +33,8 @@ from kpegasos.solvers.polish import polish
 CORNERS = [losses.Hinge(), losses.EpsilonInsensitive()]
 
 
-def some_task(loss, seed, n_samples=None, lam=None):
-    """A small problem, extreme in one way or another, and its Gram matrix."""
+def some_points(loss, seed, n_samples=None, lam=None):
+    """A small problem, extreme in one way or another, and its examples."""
     rng = np.random.default_rng(seed)
     m = n_samples or int(rng.integers(2, 26))
     X = rng.normal(size=(m, int(rng.integers(1, 4)))) * 10.0 ** rng.uniform(-1, 1) + rng.normal()
@@ -44,8 +45,14 @@ def some_task(loss, seed, n_samples=None, lam=None):
         y = np.where(np.argsort(np.argsort(-X[:, 0] - rng.normal(size=m))) < n_positive, 1.0, -1.0)
     weight = None if seed % 2 else 10.0 ** rng.uniform(-2, 2, m)
     lam = lam or 10.0 ** rng.uniform(-4, 4)
+    return make_problem(y, lam, weight, loss=loss, free_intercept=True), X
+
+
+def some_task(loss, seed, n_samples=None, lam=None):
+    """The same with its Gram matrix."""
+    problem, X = some_points(loss, seed, n_samples, lam)
     K = X @ X.T if seed % 5 == 0 else np.exp(-((X[:, None] - X) ** 2).sum(axis=2))
-    return make_problem(y, lam, weight, loss=loss, free_intercept=True), K
+    return problem, K
 
 
 def rows_of(problem, K):
@@ -138,6 +145,32 @@ def test_certificate_holds_against_an_independent_optimum(loss, polished):
             assert result.gap <= 1e-5 * result.objective + 2.0 * result.rounding, seed
 
 
+@EACH_LOSS
+@pytest.mark.parametrize("polished", [False, True])
+def test_certificate_of_features_holds_against_an_independent_optimum(loss, polished):
+    for seed in range(12):
+        problem, X = some_points(loss, seed)
+        if seed % 4 == 0:  # more columns than rows
+            X = np.hstack((X, np.random.default_rng(seed).normal(size=(len(X), 30))))
+        size = rows_of(problem, X @ X.T).kernel_offset ** 0.5
+        rows = linear_rows(csr_array(X) if seed % 3 == 0 else X, intercept_scaling=size)
+        run = finished_run(problem, rows, epochs=5)
+        result = polish(run, tol=1e-6, max_epochs=100) if polished else run.result()
+        name, weight = type(loss).__name__, problem.weight
+        lower, upper = naive_losses.free_bracket(name, X @ X.T, problem.y, problem.lam, weight)
+        slack = 1e-10 * (1.0 + upper)
+        assert result.dual_bound <= upper + 1e-12 * (1.0 + upper)
+        assert result.objective >= lower - slack
+        each = naive_losses.LOSSES[name](X @ result.w + result.intercept, problem.y)
+        truth = 0.5 * problem.lam * float(result.w @ result.w) + float(weight @ each) / len(X)
+        assert abs(truth - result.objective) <= 1e-9 * truth + 1e-12
+        assert truth - result.dual_bound <= result.gap + 1e-11 * truth
+        if polished and not result.gap <= 1e-3 * result.objective + 2.0 * result.rounding:
+            constant = finished_run(problem._replace(free_intercept=False), rows, epochs=5)
+            other = polish(constant, tol=1e-6, max_epochs=100)  # no faster
+            assert result.relative_gap <= 4.0 * other.relative_gap, seed
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("tol", [1e-2, 1e-5])
 def test_certificate_has_the_rounding_of_float32(dtype, tol):
@@ -220,12 +253,11 @@ def test_one_class_has_no_best_intercept():
         make_problem([1, 1, 1], 0.1, free_intercept=True)
 
 
-@pytest.mark.parametrize("rows", ["features", "no feature"])
-def test_rows_need_a_constant_feature(rows):
+@pytest.mark.parametrize("make", [linear_rows, make_rows])
+def test_rows_need_a_constant_feature(make):
     X, y = make_moons(20, random_state=0)
-    made = linear_rows(X, intercept_scaling=1.0) if rows == "features" else make_rows(X, "rbf")
-    with pytest.raises(ValueError, match=r"^rows must be kernel rows with a positive intercept_sc"):
-        pegasos(make_problem(y, 0.1, free_intercept=True), made)
+    with pytest.raises(ValueError, match=r"^rows must have a positive intercept_scaling for a fre"):
+        pegasos(make_problem(y, 0.1, free_intercept=True), make(X))
 
 
 def test_polish_needs_rows_that_are_kept():
