@@ -41,8 +41,3 @@ def test_combination_is_the_sum_over_all_steps(average, t, shrinking):
     iterate = Iterate(*shares, None if prefix is None else (prefix, prefix))
     result = iterate.coefficients(a_state(q, stamped))
     assert_allclose(result, naive.average(iterates, average), rtol=1e-12, atol=1e-14)
-
-
-def test_combination_without_stamps_needs_none():
-    """The last iterate keeps no second sum."""
-    assert Iterate(2.0).coefficients(a_state(np.ones(3), np.empty(0))).tolist() == [2.0] * 3

@@ -1,7 +1,6 @@
 """Loops are compiled once for all processes, and importing compiles nothing."""
 
 import ast
-import errno
 import hashlib
 import json
 import multiprocessing
@@ -304,35 +303,27 @@ def test_large_functions_are_compiled_once_when_they_are_needed(tmp_path):
         assert "core.small_runs.run_pairs" not in own  # takes longer than a pair by itself
 
 
-@compiled()
-def _sum_of_zeros(number):
-    return np.zeros(number).sum()
-
-
+@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
 @pytest.mark.parametrize(
-    ("quiet", "process"), [("0", "MainProcess"), ("1", "MainProcess"), ("0", "Worker")]
+    ("quiet", "process", "silent", "told"),
+    [
+        ("0", "MainProcess", 0.0, 1),
+        ("1", "MainProcess", 0.0, 0),
+        ("0", "Worker", 0.0, 0),
+        ("0", "MainProcess", 60.0, 0),
+    ],
 )
-def test_who_waits_for_the_compiler_is_told_once(quiet, process, monkeypatch, capsys):
-    """Not in worker processes, nor where the environment asks for silence."""
-    if os.environ.get("NUMBA_DISABLE_JIT") == "1":
-        pytest.skip("nothing is compiled")
+def test_who_waits_for_the_compiler_is_told_once(quiet, process, silent, told, monkeypatch, capsys):
+    """Not in worker processes, nor where the environment asks for silence, nor of quick ones."""
     monkeypatch.setenv("KPEGASOS_QUIET", quiet)
     monkeypatch.setattr(multiprocessing.current_process(), "_config", {})
     monkeypatch.setattr(multiprocessing.current_process(), "_name", process)
-    monkeypatch.setattr(compiler, "_SILENT", 0.0)
+    monkeypatch.setattr(compiler, "_SILENT", silent)
     monkeypatch.setattr(compiler._herald, "_ended", -np.inf)
     for kind in (np.int8, np.int16):
-        compiled()(_sum_of_zeros.py_func)(kind(3))
+        compiled()(lambda number: np.zeros(number).sum())(kind(3))
     said = capsys.readouterr().err
-    expected = (quiet, process) == ("0", "MainProcess")
-    assert said.count("kpegasos: compiling for this processor") == said.count("\n") == expected
-
-
-def test_quick_compilations_are_not_told_of(monkeypatch, capsys):
-    monkeypatch.setenv("KPEGASOS_QUIET", "0")
-    monkeypatch.setattr(compiler, "_SILENT", 60.0)
-    assert compiled()(lambda number: number + 1)(1) == 2
-    assert capsys.readouterr().err == ""
+    assert said.count("kpegasos: compiling for this processor") == said.count("\n") == told
 
 
 # --- views that the package does not define -------------------------------------------------------
@@ -463,16 +454,6 @@ def test_files_that_are_shipped_are_read_after_ones_own_and_never_written(files)
     assert file.read_bytes() == whole
 
 
-def test_files_that_cannot_be_written_leave_no_part(files, monkeypatch):
-    def full(*arguments):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr("os.replace", full)
-    with pytest.raises(OSError, match="No space"):
-        files.save("key", "data")
-    assert not list(files.folder.iterdir())
-
-
 # --- levels of processors, which wheels are compiled for ------------------------------------------
 
 AVX2, AVX512 = compiler.LEVELS["x86-64-v3"], compiler.LEVELS["x86-64-v4"]
@@ -545,13 +526,17 @@ print(json.dumps({"finite": finite, "said": said, "misses": misses}))
 """
 
 
-@pytest.mark.slow
-def test_without_a_folder_to_write_to_one_sentence_says_so(package_copy):
-    """Under the package, in the user's home, and where the variable points."""
+def run_where_nothing_can_be_written(package_copy):
+    """Neither under the package, nor in the user's home, nor where the variable points."""
     for room in package_copy.glob("*/"):
         (room / "__pycache__").write_bytes(b"")  # even the superuser cannot write below a file
     home = {"HOME": "/dev/null/home", "XDG_CACHE_HOME": "/dev/null/cache"}
-    found = in_fresh_process(UNKEPT, "/dev/null/numba", **home)
+    return in_fresh_process(UNKEPT, "/dev/null/numba", **home)
+
+
+@pytest.mark.slow
+def test_without_a_folder_to_write_to_one_sentence_says_so(package_copy):
+    found = run_where_nothing_can_be_written(package_copy)
     assert found["finite"]
     (sentence,) = found["said"]
     assert "NUMBA_CACHE_DIR" in sentence
@@ -568,10 +553,7 @@ def test_what_is_shipped_is_read_where_nothing_can_be_written(package_copy, tmp_
     shipped.mkdir(parents=True)
     for file in (tmp_path / "cache").rglob("*.nbc"):
         file.rename(shipped / file.name)
-    for room in package_copy.glob("*/"):
-        (room / "__pycache__").write_bytes(b"")
-    home = {"HOME": "/dev/null/home", "XDG_CACHE_HOME": "/dev/null/cache"}
-    found = in_fresh_process(UNKEPT, "/dev/null/numba", **home)
+    found = run_where_nothing_can_be_written(package_copy)
     assert found == {"finite": True, "said": [], "misses": 0}
 
 

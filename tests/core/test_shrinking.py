@@ -62,17 +62,6 @@ def test_gaps_of_all_examples_add_up_to_the_duality_gap(case):
     assert not gaps[case.weight == 0.0].any()
 
 
-def test_gap_is_zero_where_an_example_is_optimal():
-    """Right with β = 0, wrong with β = 1, or at the margin."""
-    case = Case(0, 6, lam=1.0)
-    margins = np.array([1.5, 0.5, 1.0, 1.5, 0.5, 0.5])
-    case.state.image[:] = case.label * margins / case.to_margin
-    case.state.alpha[:] = [0.0, 1.0, 0.4, 0.4, 0.4, 0.0]
-    examples = Examples(case.label, 2.0 * case.label)
-    gaps = gap_of_each(case.state, examples, case.to_margin)
-    assert_allclose(gaps, 2.0 * np.array([0.0, 0.0, 0.0, 0.4 * 0.5, 0.6 * 0.5, 0.5]), atol=1e-12)
-
-
 @settings(max_examples=100)
 @given(cases, st.integers(1, 30))
 def test_active_examples_are_those_that_violate_then_those_near_the_margin(case, most):

@@ -73,24 +73,6 @@ def test_ascend_meets_the_optimality_conditions(size):
     assert np.abs(slack[inside]).max(initial=0.0) < 1e-6
 
 
-def test_ascend_adds_the_same_moves_inside_and_outside():
-    images = []
-    for adds in (True, False):
-        state, view = beginning()
-        run(state, view, new_sets(10, adds=adds), 20)
-        images.append(state.image)
-    assert_array_equal(*images)
-
-
-def test_members_of_a_set_are_different():
-    state, view = beginning()
-    sets = new_sets(12)
-    for _ in range(30):
-        run(state, view, sets, 1)
-        members = sets.members[: sets.counts[MEMBERS]]
-        assert np.unique(members).size == members.size
-
-
 def test_ascend_asks_for_many_rows_at_once():
     state, view = beginning(held=[])
     sets = new_sets(8, 8 + 20, 20)

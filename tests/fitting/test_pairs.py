@@ -32,14 +32,6 @@ def data(n_classes, n_samples=90):
     return X, labels
 
 
-def svc(n_classes, **parameters):
-    X, labels = data(n_classes)
-    K = naive.gram(X, X, "rbf", gamma=0.1)
-    fitted = SVC(kernel="precomputed", decision_function_shape="ovo", **parameters).fit(K, labels)
-    decisions = fitted.decision_function(K)
-    return fitted, K, labels, decisions.reshape(labels.size, -1)
-
-
 each_n_classes = pytest.mark.parametrize("n_classes", [3, 4, 7])
 
 
@@ -58,13 +50,6 @@ def decisions_of_classes(draw):
 def test_vote_by_the_book(case):
     n_classes, decisions = case
     assert_array_equal(vote(decisions, n_classes), naive.ovo_vote(decisions, n_classes))
-
-
-@each_n_classes
-def test_one_vs_rest_is_that_of_svc(n_classes):
-    fitted, K, _, decisions = svc(n_classes)
-    expected = fitted.set_params(decision_function_shape="ovr").decision_function(K)
-    assert_allclose(one_vs_rest(decisions, n_classes), expected, rtol=1e-10)
 
 
 # --- pairs --------------------------------------------------------------------------------------
@@ -140,16 +125,6 @@ def test_assemble_round_trip(n_classes, seed, density):
         made["n_support_"], np.bincount(labels[made["support_"]], minlength=n_classes)
     )
     assert made["dual_coef_"].any(axis=0).all()
-
-
-def test_assemble_nothing():
-    labels = np.array([0, 1, 2])
-    pairs = make_pairs(labels, 3, np.ones(3), 1.0, 1.0)
-    made = assemble(pairs, np.zeros(6), labels, 3)
-    assert made["support_"].size == 0
-    assert_array_equal(made["n_support_"], [0, 0, 0])
-    assert made["dual_coef_"].shape == (2, 0)
-    assert pair_coefficients(made["dual_coef_"], made["n_support_"]).shape == (3, 0)
 
 
 # --- shared classes -----------------------------------------------------------------------------

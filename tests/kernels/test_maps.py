@@ -67,17 +67,6 @@ def test_gaussian_of_distances_beyond_the_range_is_that_of_the_formula(dtype):
     assert_allclose(products, expected, rtol=200 * float(limits.eps))
 
 
-@compiled_only
-@each_dtype
-@pytest.mark.parametrize("size", [1, 3, 8, 17, 64, 1001])
-def test_gaussian_values_do_not_depend_on_where_they_stand(dtype, size):
-    """What is left over of whole vectors is the same arithmetic."""
-    distances = RNG.uniform(0, 30, size).astype(dtype)
-    values = of_squared_distances(distances)
-    alone = [of_squared_distances(distances[i : i + 1])[0] for i in range(size)]
-    assert_array_equal(values, alone)
-
-
 @each_dtype
 @pytest.mark.parametrize("degree", [0, 1, 2, 3, 4, 5, 6, 7, 10, 13])
 def test_powers_of_integers_are_exact(degree, dtype):

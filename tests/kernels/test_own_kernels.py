@@ -155,14 +155,6 @@ def test_overflow_in_prediction_is_refused():
         model.decision_function(1e36 * X)
 
 
-def test_map_is_to_be_written():
-    class Empty(InnerProductKernel):
-        pass
-
-    with pytest.raises(NotImplementedError):
-        Empty().block(A, B)
-
-
 # --- symmetry -------------------------------------------------------------------------------------
 
 

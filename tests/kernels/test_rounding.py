@@ -198,22 +198,6 @@ def test_float32_values_of_clusters(far, as_rows):
 # --- which dtype, and that nothing else changes ---------------------------------------------------
 
 
-@same_bits
-@pytest.mark.parametrize("gamma", [0.05, 1.0, 10.0])
-def test_well_scaled_float32_keeps_its_bits(gamma):
-    """Products and exponential in float32, around a mean in float32; norms summed in float64."""
-    X = RNG.normal(size=(150, 6)).astype(np.float32)
-    matrix = KernelMatrix(RBF(gamma), X)
-    assert matrix.work_dtype == np.float32
-    centred = X - X.mean(axis=0, dtype=np.float64).astype(np.float32)
-    norms = np.square(centred, dtype=np.float64).sum(axis=1).astype(np.float32)
-    packed, expected = PackedMatrix(6, np.float32), np.empty((150, 150), np.float32)
-    packed.append(centred)
-    packed.products(centred)(0, 150, expected)
-    gaussian(expected, norms, norms, np.float32(gamma))
-    assert_array_equal(whole(matrix), expected)
-
-
 @pytest.mark.parametrize(
     ("kernel", "far", "expected"),
     [
@@ -244,16 +228,6 @@ def test_rounding_is_that_of_the_exponent_or_a_kernels_own():
     assert_allclose(RBF(0.3).rounding(1e-7, 50.0), 4 * 1e-7 * 0.3 * 50.0, rtol=1e-4)
     assert Linear().rounding(1e-7, 50.0) == Polynomial().rounding(1e-7, 50.0) == 0.0
     assert KernelPoints(Careful(1e-9), A.astype(np.float32)).work_dtype == np.float64
-
-
-@pytest.mark.parametrize("far", [3, 5, 7, 10])
-def test_rounding_accepted_in_float32_is_small(far):
-    """The estimate leaves out how the error of a sum grows with the features: up to twice."""
-    for n_features in (2, 10, 100):
-        X = clusters(far / n_features**0.5 * 2, n_features=n_features)
-        matrix = KernelMatrix(RBF(1.0), X)
-        if matrix.work_dtype == np.float32:
-            assert np.abs(whole(matrix) - exact(RBF(1.0), X)).max() < 2 * MOST_ROUNDING
 
 
 def test_mixed_translation_invariance_far_from_the_origin_is_computed_in_float64():

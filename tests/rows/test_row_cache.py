@@ -203,17 +203,6 @@ def test_rows_that_do_not_fit_cost_as_often_as_they_are_used(algorithm, row_capa
     assert_rows_are_right(source._cache)
 
 
-def test_cost_grows_with_what_does_not_fit(monkeypatch):
-    """Twice the budget costs no more, and half of it less than twice as much."""
-    monkeypatch.setattr(tuning, "TILED_ABOVE_ADDITIONS", 0)
-    costs = []
-    for row_capacity in (32, 16, 8, 4):
-        source = make_rows(row_capacity)
-        run(source, epochs=20)
-        costs.append(source.evaluations)
-    assert all(one <= other <= 2 * one for one, other in pairwise(costs))
-
-
 def test_tiles_of_another_run_on_the_same_rows():
     """What is kept for one run is of use for another, whose model is that of fresh rows."""
     shared = make_rows(20)

@@ -126,16 +126,6 @@ def test_working_sets_need_few_rows():
     assert np.count_nonzero(result.coef) < source.n_kept < SIGNS.size / 3
 
 
-def test_working_sets_within_a_small_budget():
-    """Rows given up are computed again, and the model is the same."""
-    small = choose_source(
-        KernelMatrix(RBF(2.0), MOONS), cache="cached", cache_mb=1.0, intercept_scaling=0.0
-    )
-    assert small.row_capacity < 100
-    _, result = polished_run(small, 1e-2)
-    assert result.relative_gap <= 1e-2
-
-
 @each_value(average=AVERAGES, cache_mb=[1024.0, 2.5])
 def test_projection_with_large_c_has_the_objective_of_its_coefficients(average, cache_mb):
     """Counts vanish while their stamps do not; margins used to leave the rows of those out."""
