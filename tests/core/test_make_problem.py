@@ -61,14 +61,6 @@ def test_problem_of_c_is_that_of_svc():
     assert_array_equal(weighted.weight, [0.4, 0.8, 1.2, 1.6])
 
 
-def test_problem_round_trip():
-    problem = make_problem(BOTH["strings"], C=2.0)
-    loaded = pickle.loads(pickle.dumps(problem._replace(lam=0.25)))
-    assert loaded.lam == 0.25
-    assert loaded.classes.tolist() == ["ham", "spam"]
-    assert_array_equal(loaded.y, problem.y)
-
-
 # --- what is refused ------------------------------------------------------------------------------
 
 TWO, WEIGHTS = [1, -1], "^sample_weight must be 2 positive finite numbers"

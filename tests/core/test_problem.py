@@ -41,30 +41,21 @@ def case(weighted, offset, seed):
 @each_weight
 @each_offset
 @pytest.mark.parametrize("seed", range(5))
-def test_primal_by_the_book(weighted, offset, seed):
-    problem, _, signed, margins, norm = case(weighted, offset, seed)
-    weight = DATA.omega if weighted else None
-    expected = naive.primal(signed, K, DATA.y, problem.lam, weight, offset=offset)
+def test_primal_and_dual_bound_by_the_book(weighted, offset, seed):
+    """No feasible multiple of β has a larger dual value than the bound, and one as large a one."""
+    problem, coef, signed, margins, norm = case(weighted, offset, seed)
+    data = (DATA.y, problem.lam, DATA.omega if weighted else None)
+    expected = naive.primal(signed, K, *data, offset=offset)
     assert_allclose(primal(margins, norm, problem), expected, rtol=1e-12)
     assert_allclose(mean_loss(margins, problem), primal(margins, 0.0, problem), rtol=1e-15)
-
-
-@each_weight
-@each_offset
-@pytest.mark.parametrize("seed", range(10))
-def test_dual_bound_is_the_best_multiple(weighted, offset, seed):
-    """No feasible multiple of β does better, and one does as well."""
-    problem, coef, _, _, norm = case(weighted, offset, seed)
-    weight = DATA.omega if weighted else None
     beta = problem.lam * M * coef
-    theta = np.linspace(0, 1 / beta.max(), 401)
-    values = [
-        naive.dual(np.minimum(1, s * beta), K, DATA.y, problem.lam, weight, offset=offset)
-        for s in theta
-    ]
+    largest = max(
+        naive.dual(np.minimum(1, theta * beta), K, *data, offset=offset)
+        for theta in np.linspace(0, 1 / beta.max(), 401)
+    )
     bound = dual_bound(coef, norm, problem)
-    assert bound >= max(values) - 1e-12
-    assert_allclose(bound, max(values), rtol=1e-3, atol=1e-6)
+    assert bound >= largest - 1e-12
+    assert_allclose(bound, largest, rtol=1e-3, atol=1e-6)
 
 
 def test_dual_bound_is_never_negative():

@@ -94,18 +94,3 @@ def test_ascend_prefers_examples_that_were_asked_for():
     assert np.isin(sets.members[: sets.counts[MEMBERS]], seen).all()
     run(state, view, sets, 200)
     assert sets.seen.sum() > seen.size
-
-
-@pytest.mark.parametrize("held", [[], np.arange(0, N, 3)])
-def test_ascend_is_the_same_whichever_rows_are_held(held):
-    expected, view = beginning()
-    run(expected, view, new_sets(8, 8, 12), 30)
-    state, view = beginning(held)
-    sets = new_sets(8, 8, 12)
-    sets.counts[LEFT] = 30
-    while ascend(state, view, sets, EXAMPLES, PARAMETERS) == NEED_ROWS:
-        view.slots[:] = -1
-        wanted = sets.wanted[: sets.counts[WANTED]]
-        view.slots[wanted] = wanted
-    assert_array_equal(state.alpha, expected.alpha)
-    assert_array_equal(state.image, expected.image)

@@ -328,6 +328,8 @@ def test_held_products_go_block_by_block_and_are_given_up_when_told_to(monkeypat
         (Polynomial(1.0, 3, 0.0), 1e60, np.float64),
         (RBF(1.0), 1e20, np.float32),
         (RBF(1.0), 1e160, np.float64),
+        (1e300 * Linear(), 1e10, np.float64),
+        (Polynomial(1e80, 2) * Linear() * Linear(), 1e40, np.float64),
         (Linear(), np.nan, np.float64),
         (RBF(1.0), np.inf, np.float64),
     ],

@@ -134,15 +134,6 @@ def test_memory_of_sparse_rows_of_many_columns(cache):
 
 
 @each_dtype
-def test_gamma_of_sparse_rows_is_that_of_dense_ones(dtype, monkeypatch):
-    X = wide_rows(300, 20, n_features=50, dtype=dtype)[0]
-    expected = scale_gamma("scale", X.toarray())
-    assert scale_gamma("scale", X) == pytest.approx(expected, rel=1e-5)
-    monkeypatch.setattr(tuning, "GATHER_BYTES", 800)
-    assert scale_gamma("scale", X) == pytest.approx(expected, rel=1e-5)
-
-
-@each_dtype
 def test_parts_of_sparse_rows_make_the_same_values(dtype, monkeypatch):
     values = KernelMatrix(RBF(0.5), sparse.csr_matrix(X.astype(dtype)))
     whole, parts = np.empty((2, 5, 53), dtype)
@@ -295,6 +286,30 @@ def test_model_is_the_same_whatever_is_free(monkeypatch):
         assert model.objective_ == pytest.approx(models[0].objective_, rel=1e-10)
     costs = [model.history_["kernel_evaluations"][-1] for model in models]
     assert costs == sorted(costs)
+
+
+# --- which kind of rows is chosen ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("n", "cache_mb", "expected"),
+    [
+        (53, 1024, GramRows),
+        (500, 2.0, GramRows),
+        (500, 1.8, UncachedRows),
+        (2000, 31.0, GramRows),
+        (2001, 1024, CachedRows),
+        (2001, 1.0, UncachedRows),
+        (2500, 30.0, CachedRows),
+        (2500, 15.0, CachedRows),
+        (2500, 8.0, CachedRows),
+        (2500, 1.5, UncachedRows),
+    ],
+)
+def test_auto_fits_the_budget(n, cache_mb, expected):
+    """The whole matrix if small, rows while some of them fit, nothing otherwise."""
+    rows = make_rows(np.zeros((n, 1)) + np.arange(n)[:, None], "linear", cache_mb=cache_mb)
+    assert type(rows) is expected
 
 
 # --- no memory ------------------------------------------------------------------------------------
