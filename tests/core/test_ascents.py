@@ -14,9 +14,7 @@ from kpegasos.core.working_sets import DONE, ENOUGH, LEFT, SETS_DONE, ascend, ne
 
 pytestmark = pytest.mark.pure_python
 
-EACH = pytest.mark.parametrize(
-    "loss", [*LOSSES, losses.SquaredEpsilonInsensitive(0.0)], ids=str
-)
+EACH = pytest.mark.parametrize("loss", [*LOSSES, losses.SquaredEpsilonInsensitive(0.0)], ids=str)
 N, LAM = 12, 0.02
 
 

@@ -1,7 +1,5 @@
 """Problems from labels of any two classes, and from C in place of lam."""
 
-import pickle
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from covering import each_pair
 from numpy.testing import assert_allclose, assert_array_equal
 from path_cases import GRAM, LABEL, OFFSET, N, beginning
 
@@ -15,8 +16,10 @@ from kpegasos.core.working_sets import (
     WANTED,
     add_moves,
     ascend,
+    choose_largest,
     new_working_sets,
 )
+from kpegasos.utils.compiled import compiled
 
 pytestmark = pytest.mark.pure_python
 
@@ -94,3 +97,40 @@ def test_ascend_prefers_examples_that_were_asked_for():
     assert np.isin(sets.members[: sets.counts[MEMBERS]], seen).all()
     run(state, view, sets, 200)
     assert sets.seen.sum() > seen.size
+
+
+# --- the largest of many keys ---------------------------------------------------------------------
+
+
+@compiled()
+def choose(keys, chosen, begin, end):
+    return choose_largest(keys, chosen, begin, end)
+
+
+def keys_of(kind, n_keys):
+    rng = np.random.default_rng(n_keys)
+    keys = rng.normal(size=n_keys)
+    if kind == "equal":
+        keys = rng.integers(-2, 3, n_keys).astype(float)
+    elif kind == "few candidates":
+        keys[rng.random(n_keys) < 0.8] = -np.inf
+    elif kind == "rising":
+        keys.sort()
+    return keys
+
+
+@each_pair(
+    kind=["any", "equal", "few candidates", "rising"],
+    n_keys=[1, 63, 64, 65, 1000],
+    number=[0, 1, 2, 17, 128],
+)
+def test_choose_largest_is_what_a_sort_finds(kind, n_keys, number):
+    keys, chosen = keys_of(kind, n_keys), np.full(140, -1)
+    end, total = choose(keys, chosen, 3, 3 + number)
+    candidates = np.sort(keys[keys > -np.inf])[::-1][:number]
+    found = chosen[3:end]
+    assert_array_equal(np.sort(keys[found])[::-1], candidates)
+    assert np.unique(found).size == found.size
+    assert total == pytest.approx(np.maximum(candidates, 0.0).sum())
+    assert np.all(chosen[:3] == -1)
+    assert np.all(chosen[end:] == -1)

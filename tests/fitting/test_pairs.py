@@ -9,12 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs
-from sklearn.svm import SVC
 
 from kpegasos.fitting.pairs import (
     assemble,
     make_pairs,
-    one_vs_rest,
     pair_coefficients,
     share_classes,
     vote,

@@ -11,7 +11,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from kpegasos import RBF, KernelMatrix, Laplacian, Linear, Polynomial, Sigmoid, make_rows
-from kpegasos.kernels import gemm
 from kpegasos.kernels import matrix as matrix_module
 from kpegasos.kernels.base import CallableKernel
 from kpegasos.kernels.decision import _add_products, kernel_product
@@ -201,8 +200,9 @@ def test_pairs_pack_the_examples_once(monkeypatch):
         monkeypatch.setattr(
             PackedMatrix,
             name,
-            lambda self, *given, original=original: packed.append(len(given[-1]))
-            or original(self, *given),
+            lambda self, *given, original=original: (
+                packed.append(len(given[-1])) or original(self, *given)
+            ),
         )
     shared = ClassSortedMatrix(RBF(0.5), X[:60], MEMBERS)
     for classes in ((0, 1), (0, 2), (1, 2)):

@@ -13,7 +13,6 @@ from kernel_cases import (
     each_format,
     exact,
     point_sets,
-    same_bits,
     simple,
     whole,
 )
@@ -36,9 +35,7 @@ from kpegasos.fitting import pairs
 from kpegasos.fitting.pairs import dtype_of_rows
 from kpegasos.kernels.decision import decision_rounding, kernel_decision
 from kpegasos.kernels.functions import make_kernel
-from kpegasos.kernels.gemm import PackedMatrix
-from kpegasos.kernels.maps import gaussian
-from kpegasos.kernels.matrix import MOST_ROUNDING, ClassSortedMatrix, KernelPoints, SharedProducts
+from kpegasos.kernels.matrix import ClassSortedMatrix, KernelPoints, SharedProducts
 from kpegasos.rows.gram import GramRows
 from kpegasos.utils import tuning
 

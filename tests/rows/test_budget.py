@@ -288,7 +288,7 @@ def test_model_is_the_same_whatever_is_free(monkeypatch):
     assert costs == sorted(costs)
 
 
-# --- which kind of rows is chosen ------------------------------------------------------------------
+# --- which kind of rows is chosen -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """Slots of kernel rows, and tiles of draws that fill them."""
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal

@@ -13,7 +13,6 @@ from solver_cases import finished_run
 from kpegasos import RBF, CachedRows, KernelMatrix, PegasosSVC, make_problem, pegasos
 from kpegasos.core.averaging import AVERAGES
 from kpegasos.core.problem import primal
-from kpegasos.rows.choose import choose_source
 from kpegasos.solvers.dual_ascent import sdca
 from kpegasos.solvers.polish import polish
 
