@@ -10,13 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs
 
-from kpegasos.fitting.pairs import (
-    assemble,
-    make_pairs,
-    pair_coefficients,
-    share_classes,
-    vote,
-)
+from kpegasos.fitting.pairs import assemble, make_pairs, pair_coefficients, share_classes, vote
 from kpegasos.kernels.functions import RBF
 from kpegasos.kernels.matrix import KernelMatrix
 
@@ -140,7 +134,5 @@ def test_share_classes_are_those_of_the_pairs(n_classes):
         expected = KernelMatrix(RBF(0.1), X[np.concatenate([kept[c] for c in pair.classes])])
         everything = slice(0, None)
         assert_allclose(
-            values.block(everything, everything),
-            expected.block(everything, everything),
-            rtol=1e-12,
+            values.block(everything, everything), expected.block(everything, everything), rtol=1e-12
         )

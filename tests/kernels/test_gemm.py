@@ -37,10 +37,7 @@ def product(X, rows, first, last):
     return out
 
 
-@settings(
-    max_examples=60,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     n_samples=st.integers(1, 150),
     n_features=st.integers(0, 40) | st.sampled_from([1023, 1024, 1025, 2100]),
