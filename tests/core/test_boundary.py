@@ -145,7 +145,7 @@ REFUSED = [
     ],
     *[
         (["primal kernel"], {"draws": draws, "stop": 2}, "draws must be a vector of int64")
-        for draws in (DRAWS.astype(np.int32), DRAWS.astype(float), DRAWS.reshape(2, 20))
+        for draws in (DRAWS.astype(np.int32), DRAWS.reshape(2, 20))
     ],
     (["primal kernel"], {"examples.label": np.ones(N + 1)}, "must have shape"),
     (["primal kernel", "gather"], {"view.slots": lambda slots: slots + 1}, "slots must be"),
@@ -182,16 +182,17 @@ REFUSED = [
         "squared_norms must have shape",
     ),
     (["rows together"], {"image": shorter, "stamped_image": shorter}, "image must have shape"),
-    (["rows together"], {"rows": np.array([2, -2])}, "rows"),
-    (["rows together"], {"rows": np.array([3, -1])}, "rows"),
+    *[(["rows together"], {"rows": np.array(rows)}, "rows") for rows in ([2, -2], [3, -1])],
     (["rows together"], {"work": np.ones((1, 5))}, "work"),
     *[
         (["follow"], {"path.folds": change}, "folds must be indices from 0 to 1")
         for change in (lambda folds: folds + 1, lambda folds: folds - 1)
     ],
     *[(["follow"], {"path.counts": put(CELL, cell)}, f"cell {BETWEEN} 6") for cell in (7, -1)],
-    (["remove"], {"cells": np.array([0, 6])}, "cells must be indices from 0 to 5"),
-    (["remove"], {"cells": np.array([-1])}, "cells must be indices from 0 to 5"),
+    *[
+        (["remove"], {"cells": np.array(cells)}, "cells must be indices from 0 to 5")
+        for cells in ([0, 6], [-1])
+    ],
     (["remove"], {"members": np.array([0, N_PATH])}, "members must be indices"),
     (["remove"], {"view.slots": put(1, -1)}, HELD),
     *[(["path sums"], {"first": first}, f"first and last {BETWEEN} 6") for first in (4, -1)],

@@ -76,10 +76,7 @@ LABELS = {
 }
 REFUSED = [
     *[(rf"^y must hold {match}", {"y": y}) for match, labels in LABELS.items() for y in labels],
-    *[
-        ("^y must be a non-empty vector of labels", {"y": y})
-        for y in ([], 1, [[1, -1]], [[1], [1, -1]], {1, -1})
-    ],
+    *[("^y must be a non-empty vector of labels", {"y": y}) for y in ([], 1, [[1, -1]], {1, -1})],
     ("^y must have no masked", {"y": np.ma.array(TWO, mask=[True, False])}),
     *[
         (f"^{name} must be a positive finite", {"lam": None, name: value})
@@ -103,8 +100,8 @@ REFUSED = [
     ("^C must be at most", {"lam": None, "C": 1e200}),
     *[
         (
-            "^C times the mean of sample_weight must be between",
-            {"lam": None, "C": size, "sample_weight": [size, size]},
+            "^C times the mean of sample_weight must",
+            {"lam": None, "C": size, "sample_weight": [size] * 2},
         )
         for size in (1e-100, 1e100)
     ],

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from kernel_cases import each_dtype
 from numpy.testing import assert_allclose, assert_array_equal
 
 from kpegasos import RBF, Polynomial
 from kpegasos.kernels import maps
 
 RNG = np.random.default_rng(0)
-each_dtype = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 compiled_only = pytest.mark.skipif(not maps.COMPILED, reason="nothing is compiled")
 
 

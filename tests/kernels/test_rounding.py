@@ -54,6 +54,11 @@ def clusters(far, n_samples=200, n_features=2, dtype=np.float32):
 # --- bounds ---------------------------------------------------------------------------------------
 
 
+def taken_by(kernel, X):
+    """Rows, or histograms where a kernel must have them."""
+    return np.abs(X.toarray() if sparse.issparse(X) else X) if isinstance(kernel, Chi2) else X
+
+
 #: A composition as often as a kernel alone.
 MOSTLY_COMPOSED = st.booleans().flatmap(lambda some: compositions() if some else ALONE)
 
@@ -61,8 +66,7 @@ MOSTLY_COMPOSED = st.booleans().flatmap(lambda some: compositions() if some else
 @settings(max_examples=400)
 @given(MOSTLY_COMPOSED, point_sets(), st.sampled_from([None, "float32", "float64"]))
 def test_values_are_within_their_rounding(kernel, X, row_dtype):
-    if isinstance(kernel, Chi2):
-        X = np.abs(X.toarray() if sparse.issparse(X) else X)
+    X = taken_by(kernel, X)
     matrix = KernelMatrix(kernel, X, row_dtype=row_dtype)
     values, true = whole(matrix), exact(kernel, X)
     bound = matrix.rounding[:, None] + matrix.rounding
@@ -78,8 +82,7 @@ def test_values_are_within_their_rounding(kernel, X, row_dtype):
 @given(MOSTLY_COMPOSED, point_sets())
 def test_decisions_are_within_their_rounding(kernel, X):
     assume(kernel.positive_definite)
-    if isinstance(kernel, Chi2):
-        X = np.abs(X.toarray() if sparse.issparse(X) else X)
+    X = taken_by(kernel, X)
     X = X.astype(np.float64)
     n_vectors = (X.shape[0] + 1) // 2
     coefs, true = RNG.normal(size=(2, n_vectors)), exact(kernel, X)
@@ -122,8 +125,7 @@ def test_bounds_hold_where_only_the_features_are_rounded():
 @given(MOSTLY_COMPOSED, point_sets(), st.integers(0, 99))
 def test_exact_products_are_within_their_bounds(kernel, X, seed):
     """Those of rows as given, and of products that kernels share, of all examples or of some."""
-    if isinstance(kernel, Chi2):
-        X = np.abs(X.toarray() if sparse.issparse(X) else X)
+    X = taken_by(kernel, X)
     rng, n = np.random.default_rng(seed), X.shape[0]
     chosen = rng.permutation(n)[: rng.integers(1, n + 1)]
     coef = rng.normal(size=chosen.size) * (rng.random(chosen.size) < 0.7)
