@@ -42,20 +42,21 @@ def case(weighted, offset, seed):
 @each_offset
 @pytest.mark.parametrize("seed", range(5))
 def test_primal_and_dual_bound_by_the_book(weighted, offset, seed):
-    """No feasible multiple of β has a larger dual value than the bound, and one as large a one."""
+    """The bound is the dual value of the best feasible multiple of β."""
     problem, coef, signed, margins, norm = case(weighted, offset, seed)
     data = (DATA.y, problem.lam, DATA.omega if weighted else None)
     expected = naive.primal(signed, K, *data, offset=offset)
     assert_allclose(primal(margins, norm, problem), expected, rtol=1e-12)
     assert_allclose(mean_loss(margins, problem), primal(margins, 0.0, problem), rtol=1e-15)
     beta = problem.lam * M * coef
-    largest = max(
-        naive.dual(np.minimum(1, theta * beta), K, *data, offset=offset)
-        for theta in np.linspace(0, 1 / beta.max(), 401)
+    # A parabola through zero, its value half of the way to the end of the box, and that at the end.
+    half, whole = (
+        naive.dual(share * beta / beta.max(), K, *data, offset=offset) for share in (0.5, 1.0)
     )
-    bound = dual_bound(coef, norm, problem)
-    assert bound >= largest - 1e-12
-    assert_allclose(bound, largest, rtol=1e-3, atol=1e-6)
+    slope, curvature = 4 * half - whole, 4 * half - 2 * whole
+    share = min(1.0, slope / (2 * curvature))
+    expected = share * slope - share**2 * curvature
+    assert_allclose(dual_bound(coef, norm, problem), expected, rtol=1e-9)
 
 
 def test_dual_bound_is_never_negative():

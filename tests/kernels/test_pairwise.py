@@ -312,13 +312,13 @@ def test_budget_of_a_built_in_kernel():
 
 @pytest.mark.parametrize("backend", ["threading", "loky"])
 def test_jobs_make_the_same_model(backend):
-    X, y = words(40)
+    X, y = words(20)
     models = []
     for n_jobs in (1, 2):
         kernel = PairwiseKernel(slow_shared, prepare=letters, n_jobs=n_jobs)
         with joblib.parallel_config(backend):
             models.append(fit(kernel, X, y, epochs=2))
-        assert kernel.evaluations <= 40 * 41 // 2 + PROBES
+        assert kernel.evaluations <= 20 * 21 // 2 + PROBES
     assert_array_equal(models[0].dual_coef_, models[1].dual_coef_)
 
 
@@ -336,7 +336,7 @@ def test_function_that_cannot_be_pickled_is_told():
 
     kernel = PairwiseKernel(guarded, prepare=letters, n_jobs=2)
     with pytest.raises(ValueError, match="function must be one that can be pickled"):
-        PegasosSVC(kernel=kernel, random_state=0).fit(*words(40))
+        PegasosSVC(kernel=kernel, random_state=0).fit(*words(20))
 
 
 # --- files ----------------------------------------------------------------------------------------
