@@ -1,6 +1,7 @@
 """Loops are compiled once for all processes, and importing compiles nothing."""
 
 import ast
+import errno
 import hashlib
 import json
 import multiprocessing
@@ -428,6 +429,16 @@ def test_files_that_are_shipped_are_read_after_ones_own_and_never_written(files)
     own.write_bytes(own.read_bytes()[:-1])
     assert files.load("key") == "shipped"
     assert file.read_bytes() == whole
+
+
+def test_files_that_cannot_be_written_leave_no_part(files, monkeypatch):
+    def full(*arguments):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.replace", full)
+    with pytest.raises(OSError, match="No space"):
+        files.save("key", "data")
+    assert not list(files.folder.iterdir())
 
 
 # --- levels of processors, which wheels are compiled for ------------------------------------------

@@ -76,7 +76,10 @@ LABELS = {
 }
 REFUSED = [
     *[(rf"^y must hold {match}", {"y": y}) for match, labels in LABELS.items() for y in labels],
-    *[("^y must be a non-empty vector of labels", {"y": y}) for y in ([], 1, [[1, -1]], {1, -1})],
+    *[
+        ("^y must be a non-empty vector of labels", {"y": y})
+        for y in ([], 1, [[1, -1]], [[1], [1, -1]], {1, -1})
+    ],
     ("^y must have no masked", {"y": np.ma.array(TWO, mask=[True, False])}),
     *[
         (f"^{name} must be a positive finite", {"lam": None, name: value})

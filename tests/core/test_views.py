@@ -63,6 +63,17 @@ def test_view_of_a_fourth_kind_runs_the_same_loop():
     assert_array_equal(result.coef, expected.coef)
 
 
+def test_view_unknown():
+    for ask in (
+        lambda: inner.dispatch(tuple)((), np.zeros(1), 0),
+        lambda: touch.dispatch(tuple)((), 0, 0),
+        lambda: add_row.dispatch(tuple)((), np.zeros(1), np.zeros(1), 0, 1.0, 1.0),
+        lambda: prefetch_draw.dispatch(tuple)((), np.zeros(1), 0),
+    ):
+        with pytest.raises(TypeError, match="unknown rows: tuple"):
+            ask()
+
+
 def test_touch_tells_hits_from_first_uses_and_missing_rows():
     """A row that was fetched ahead bears the step of its arrival until it is used."""
     view = KernelView(np.eye(2), np.array([-1, 0, 1]), np.array([-1 - 7, 5]), np.ones(3), 0.0)

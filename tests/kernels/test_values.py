@@ -168,6 +168,14 @@ def test_distances_of_sparse_rows_are_those_of_dense_ones(left, dtype):
         city_block(left(X), sparse.csr_matrix(Z[:, :3]))
 
 
+def test_columns_that_nobody_uses_change_no_value():
+    rows, wide = (
+        [sparse.csr_matrix(np.pad(each, ((0, 0), (0, more)))) for each in (A, B)]
+        for more in (0, 900)
+    )
+    assert_array_equal(Linear().block(*wide), Linear().block(*rows))
+
+
 # --- compositions in one pass ---------------------------------------------------------------------
 
 
