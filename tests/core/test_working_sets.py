@@ -65,17 +65,6 @@ def test_ascend_raises_the_dual_and_keeps_the_margins(size, adds):
     assert before > 0.0
 
 
-@pytest.mark.parametrize("size", [16, N])
-def test_ascend_meets_the_optimality_conditions(size):
-    state, view = beginning()
-    run(state, view, new_sets(size), 400)
-    slack = 1.0 - LABEL * state.image / (PARAMETERS.lam * N)
-    assert slack[state.alpha == 0.0].max() < 1e-6
-    assert slack[state.alpha == 1.0].min() > -1e-6
-    inside = (state.alpha > 0.0) & (state.alpha < 1.0)
-    assert np.abs(slack[inside]).max(initial=0.0) < 1e-6
-
-
 def test_ascend_asks_for_many_rows_at_once():
     state, view = beginning(held=[])
     sets = new_sets(8, 8 + 20, 20)
