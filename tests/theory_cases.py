@@ -44,14 +44,3 @@ def benches(draw):
     X = rng.normal(size=(n_samples, 2)) * draw(st.sampled_from([0.3, 1.0, 5.0]))
     y = rng.choice([-1, 1], size=n_samples)
     return Bench(X, y, draw(st.sampled_from([0.01, 0.1, 1.0, 20.0])))
-
-
-def two_opposite_points():
-    """One example with both labels: w wanders about the optimum 0, and no rate is faster."""
-    return Bench([[1.0], [1.0]], [1, -1], 1.0)
-
-
-def overlapping_clouds():
-    rng = np.random.default_rng(5)
-    y = np.resize([-1, 1], 30)
-    return Bench(rng.normal(size=(30, 2)) + y[:, None], y, 0.05)

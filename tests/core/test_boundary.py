@@ -57,55 +57,56 @@ def steps_of(view):
 LOOP = {"examples": EXAMPLES, "parameters": PARAMETERS}
 
 
-def arguments_of(call):
-    """What a loop is called with, in this order."""
+def table():
+    """Loops, and what they are called with, in this order."""
     kernel = steps_of(kernel_view())
     state, view = kernel["state"], kernel["view"]
     sets = new_working_sets(4, 4, 0, np.zeros(N, dtype=bool), True)
     sets.counts[LEFT], sets.members[:] = 1, np.arange(4)
     path, (path_state, path_view) = make_path(), beginning_of_path()
-    columns = np.ones((WIDTH + 1, 2))
+    margins = {"first": 0, "last": N, "out": np.zeros((N, 2))}
     return {
-        "primal kernel": kernel,
-        "primal dense": steps_of(dense_view()),
-        "primal csr": steps_of(csr_view()),
-        "dual kernel": kernel,
-        "dual dense": steps_of(dense_view()),
-        "ascend": {"state": state, "view": view, "sets": sets, **LOOP},
-        "add moves": {"state": state, "view": view, "sets": sets},
-        "dense margins": {"view": dense_view(), "vectors": columns.T.copy(), "first": 0, "last": N}
-        | {"out": np.zeros((N, 2))},
-        "margins": {"view": csr_view(), "vectors": columns, "first": 0, "last": N}
-        | {"out": np.zeros((N, 2))},
-        "rows together": {"values": np.ones((3, 4)), "work": np.ones((1, 4))}
-        | {"rows": np.array([2, -1]), "increments": np.ones(2), "stamps": np.ones(2)}
-        | {"offset": 0.0, "image": np.zeros(4), "stamped_image": np.zeros(4)},
-        "gather": {"view": view, "members": np.array([9, 3]), "out": np.zeros((2, 2))},
-        "follow": {"path": path, "state": path_state, "view": path_view, "sets": new_sets()},
-        "remove": {"path": path, "cells": np.array([0, 3]), "view": path_view}
-        | {"members": np.arange(2), "moves": np.ones(2), "first": 0, "last": N_PATH},
-        "path sums": {"path": path, "first": 0, "rounding": np.zeros(N_PATH)}
-        | {"coefs": np.zeros((3, N_PATH)), "margins": np.zeros((3, N_PATH))}
-        | {"sums": np.zeros((3, 7))},
-    }[call]
+        "primal kernel": (primal_steps, kernel),
+        "primal dense": (primal_steps, steps_of(dense_view())),
+        "primal csr": (primal_steps, steps_of(csr_view())),
+        "dual kernel": (dual_steps, kernel),
+        "dual dense": (dual_steps, steps_of(dense_view())),
+        "ascend": (ascend, {"state": state, "view": view, "sets": sets} | LOOP),
+        "add moves": (add_moves, {"state": state, "view": view, "sets": sets}),
+        "dense margins": (
+            dense_margins,
+            {"view": dense_view(), "vectors": np.ones((2, WIDTH + 1))} | margins,
+        ),
+        "margins": (
+            sparse_margins,
+            {"view": csr_view(), "vectors": np.ones((WIDTH + 1, 2))} | margins,
+        ),
+        "rows together": (
+            add_rows_together,
+            {"values": np.ones((3, 4)), "work": np.ones((1, 4)), "rows": np.array([2, -1])}
+            | {"increments": np.ones(2), "stamps": np.ones(2), "offset": 0.0}
+            | {"image": np.zeros(4), "stamped_image": np.zeros(4)},
+        ),
+        "gather": (gather, {"view": view, "members": np.array([9, 3]), "out": np.zeros((2, 2))}),
+        "follow": (
+            follow,
+            {"path": path, "state": path_state, "view": path_view, "sets": new_sets()},
+        ),
+        "remove": (
+            remove_held_out,
+            {"path": path, "cells": np.array([0, 3]), "view": path_view}
+            | {"members": np.arange(2), "moves": np.ones(2), "first": 0, "last": N_PATH},
+        ),
+        "path sums": (
+            path_sums,
+            {"path": path, "first": 0, "rounding": np.zeros(N_PATH)}
+            | {"coefs": np.zeros((3, N_PATH)), "margins": np.zeros((3, N_PATH))}
+            | {"sums": np.zeros((3, 7))},
+        ),
+    }
 
 
-LOOPS = {
-    "primal kernel": primal_steps,
-    "primal dense": primal_steps,
-    "primal csr": primal_steps,
-    "dual kernel": dual_steps,
-    "dual dense": dual_steps,
-    "ascend": ascend,
-    "add moves": add_moves,
-    "dense margins": dense_margins,
-    "margins": sparse_margins,
-    "rows together": add_rows_together,
-    "gather": gather,
-    "follow": follow,
-    "remove": remove_held_out,
-    "path sums": path_sums,
-}
+LOOPS = list(table())
 STEPS = [call for call in LOOPS if call.startswith(("primal", "dual"))]
 
 
@@ -144,7 +145,7 @@ REFUSED = [
     ],
     *[
         (["primal kernel"], {"draws": draws, "stop": 2}, "draws must be a vector of int64")
-        for draws in (DRAWS.astype(np.int32), DRAWS.astype(float), DRAWS.reshape(2, 20))
+        for draws in (DRAWS.astype(np.int32), DRAWS.reshape(2, 20))
     ],
     (["primal kernel"], {"examples.label": np.ones(N + 1)}, "must have shape"),
     (["primal kernel", "gather"], {"view.slots": lambda slots: slots + 1}, "slots must be"),
@@ -181,16 +182,17 @@ REFUSED = [
         "squared_norms must have shape",
     ),
     (["rows together"], {"image": shorter, "stamped_image": shorter}, "image must have shape"),
-    (["rows together"], {"rows": np.array([2, -2])}, "rows"),
-    (["rows together"], {"rows": np.array([3, -1])}, "rows"),
+    *[(["rows together"], {"rows": np.array(rows)}, "rows") for rows in ([2, -2], [3, -1])],
     (["rows together"], {"work": np.ones((1, 5))}, "work"),
     *[
         (["follow"], {"path.folds": change}, "folds must be indices from 0 to 1")
         for change in (lambda folds: folds + 1, lambda folds: folds - 1)
     ],
     *[(["follow"], {"path.counts": put(CELL, cell)}, f"cell {BETWEEN} 6") for cell in (7, -1)],
-    (["remove"], {"cells": np.array([0, 6])}, "cells must be indices from 0 to 5"),
-    (["remove"], {"cells": np.array([-1])}, "cells must be indices from 0 to 5"),
+    *[
+        (["remove"], {"cells": np.array(cells)}, "cells must be indices from 0 to 5")
+        for cells in ([0, 6], [-1])
+    ],
     (["remove"], {"members": np.array([0, N_PATH])}, "members must be indices"),
     (["remove"], {"view.slots": put(1, -1)}, HELD),
     *[(["path sums"], {"first": first}, f"first and last {BETWEEN} 6") for first in (4, -1)],
@@ -230,10 +232,11 @@ def arrays_of(arguments):
 
 
 def assert_refused(call, changes, match):
-    arguments = with_changes(arguments_of(call), changes)
+    loop, arguments = table()[call]
+    arguments = with_changes(arguments, changes)
     before = copy.deepcopy(arguments)
     with pytest.raises(ValueError, match=match):
-        LOOPS[call](*arguments.values())
+        loop(*arguments.values())
     for array, old in zip(*(arrays_of(each).values() for each in (arguments, before)), strict=True):
         assert_array_equal(array, old)
 
@@ -241,7 +244,8 @@ def assert_refused(call, changes, match):
 @pytest.mark.parametrize("call", LOOPS)
 def test_loops_take_what_fits(call):
     """So that each refusal is that of the one thing that was changed."""
-    LOOPS[call](*arguments_of(call).values())
+    loop, arguments = table()[call]
+    loop(*arguments.values())
 
 
 @pytest.mark.parametrize(
@@ -255,7 +259,7 @@ def test_loops_refuse_what_does_not_fit(call, changes, match):
 
 @pytest.mark.parametrize("call", [call for call in LOOPS if call != "add moves"])
 def test_loops_refuse_arrays_of_other_lengths(call):
-    for place, array in arrays_of(arguments_of(call)).items():
+    for place, array in arrays_of(table()[call][1]).items():
         name = place.rpartition(".")[2]
         if array.size and not {name, f"{call} {name}"} & UNCHECKED:
             assert_refused(call, {place: shorter}, r"\w must (be|have)")

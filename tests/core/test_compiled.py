@@ -91,34 +91,6 @@ def test_second_process_compiles_nothing(cold_and_cache):
 
 
 @pytest.mark.slow
-def test_options_share_the_compiled_loops(cold_and_cache):
-    """Other settings, callbacks, streams and weights are no reason to compile again."""
-    code = """
-import warnings
-import numpy as np
-from kpegasos import LinearPegasosSVC, PegasosSVC
-warnings.simplefilter("ignore")
-
-X = np.random.default_rng(0).normal(size=(60, 3))
-y = np.arange(60) % 3
-for Estimator in (PegasosSVC, LinearPegasosSVC):
-    for average in ("weighted", "suffix", "uniform", None):
-        for projection in (False, True):
-            Estimator(average=average, projection=projection, batch_size=3, tol=0.5).fit(X, y)
-    Estimator(lam=1, C=2, epochs=np.float32(1.5), intercept_scaling=2).fit(X.tolist(), y)
-    Estimator(fit_intercept=False, sampling="uniform", n_steps=np.int32(7)).fit(X, y, y + 1.0)
-    Estimator(class_weight="balanced", n_jobs=2).fit(np.asfortranarray(X), y)
-for cache in ("precomputed", "cached", "streamed"):
-    PegasosSVC(cache=cache).fit(X, y)
-LinearPegasosSVC().partial_fit(X, y, classes=[0, 1, 2])
-missed = compiled_functions()["primal_steps"].stats.cache_misses
-print(json.dumps({"misses": [str(signature)[-400:] for signature in missed]}))
-"""
-    _, cache = cold_and_cache
-    assert in_fresh_process(code, cache)["misses"] == []
-
-
-@pytest.mark.slow
 def test_import_compiles_nothing_and_is_lean(tmp_path):
     """Plots and downloads are not needed to fit."""
     code = """
@@ -281,6 +253,8 @@ fit("PegasosSVC")
 fit("PegasosSVC", polish=True)
 fit("PegasosSVC", 2001, polish=True)
 fit("PegasosSVCCV", Cs=[1.0, 10.0], gammas=1)
+fit("PegasosSVC", average="suffix", projection=True, batch_size=3, tol=0.5, C=2, cache="cached")
+fit("PegasosSVC", average=None, sampling="uniform", n_steps=np.int32(7), class_weight="balanced")
 say(phases=phases)
 """
 #: Large functions, by the first call that has them compiled; all else is small.
@@ -289,6 +263,8 @@ FIRST = [
     {"core.working_sets.ascend", "core.working_sets.solve_sets", "core.ascents.alternate"},
     set(),
     {"core.path.follow", "core.path.path_sums", "core.path.remove_held_out"},
+    set(),
+    set(),
 ]
 
 
@@ -304,35 +280,27 @@ def test_large_functions_are_compiled_once_when_they_are_needed(tmp_path):
         assert "core.small_runs.run_pairs" not in own  # takes longer than a pair by itself
 
 
-@compiled()
-def _sum_of_zeros(number):
-    return np.zeros(number).sum()
-
-
+@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
 @pytest.mark.parametrize(
-    ("quiet", "process"), [("0", "MainProcess"), ("1", "MainProcess"), ("0", "Worker")]
+    ("quiet", "process", "silent", "told"),
+    [
+        ("0", "MainProcess", 0.0, 1),
+        ("1", "MainProcess", 0.0, 0),
+        ("0", "Worker", 0.0, 0),
+        ("0", "MainProcess", 60.0, 0),
+    ],
 )
-def test_who_waits_for_the_compiler_is_told_once(quiet, process, monkeypatch, capsys):
-    """Not in worker processes, nor where the environment asks for silence."""
-    if os.environ.get("NUMBA_DISABLE_JIT") == "1":
-        pytest.skip("nothing is compiled")
+def test_who_waits_for_the_compiler_is_told_once(quiet, process, silent, told, monkeypatch, capsys):
+    """Not in worker processes, nor where the environment asks for silence, nor of quick ones."""
     monkeypatch.setenv("KPEGASOS_QUIET", quiet)
     monkeypatch.setattr(multiprocessing.current_process(), "_config", {})
     monkeypatch.setattr(multiprocessing.current_process(), "_name", process)
-    monkeypatch.setattr(compiler, "_SILENT", 0.0)
+    monkeypatch.setattr(compiler, "_SILENT", silent)
     monkeypatch.setattr(compiler._herald, "_ended", -np.inf)
     for kind in (np.int8, np.int16):
-        compiled()(_sum_of_zeros.py_func)(kind(3))
+        compiled()(lambda number: np.zeros(number).sum())(kind(3))
     said = capsys.readouterr().err
-    expected = (quiet, process) == ("0", "MainProcess")
-    assert said.count("kpegasos: compiling for this processor") == said.count("\n") == expected
-
-
-def test_quick_compilations_are_not_told_of(monkeypatch, capsys):
-    monkeypatch.setenv("KPEGASOS_QUIET", "0")
-    monkeypatch.setattr(compiler, "_SILENT", 60.0)
-    assert compiled()(lambda number: number + 1)(1) == 2
-    assert capsys.readouterr().err == ""
+    assert said.count("kpegasos: compiling for this processor") == said.count("\n") == told
 
 
 # --- views that the package does not define -------------------------------------------------------
@@ -545,13 +513,17 @@ print(json.dumps({"finite": finite, "said": said, "misses": misses}))
 """
 
 
-@pytest.mark.slow
-def test_without_a_folder_to_write_to_one_sentence_says_so(package_copy):
-    """Under the package, in the user's home, and where the variable points."""
+def run_where_nothing_can_be_written(package_copy):
+    """Neither under the package, nor in the user's home, nor where the variable points."""
     for room in package_copy.glob("*/"):
         (room / "__pycache__").write_bytes(b"")  # even the superuser cannot write below a file
     home = {"HOME": "/dev/null/home", "XDG_CACHE_HOME": "/dev/null/cache"}
-    found = in_fresh_process(UNKEPT, "/dev/null/numba", **home)
+    return in_fresh_process(UNKEPT, "/dev/null/numba", **home)
+
+
+@pytest.mark.slow
+def test_without_a_folder_to_write_to_one_sentence_says_so(package_copy):
+    found = run_where_nothing_can_be_written(package_copy)
     assert found["finite"]
     (sentence,) = found["said"]
     assert "NUMBA_CACHE_DIR" in sentence
@@ -568,10 +540,7 @@ def test_what_is_shipped_is_read_where_nothing_can_be_written(package_copy, tmp_
     shipped.mkdir(parents=True)
     for file in (tmp_path / "cache").rglob("*.nbc"):
         file.rename(shipped / file.name)
-    for room in package_copy.glob("*/"):
-        (room / "__pycache__").write_bytes(b"")
-    home = {"HOME": "/dev/null/home", "XDG_CACHE_HOME": "/dev/null/cache"}
-    found = in_fresh_process(UNKEPT, "/dev/null/numba", **home)
+    found = run_where_nothing_can_be_written(package_copy)
     assert found == {"finite": True, "said": [], "misses": 0}
 
 

@@ -1,7 +1,5 @@
 """Problems from labels of any two classes, and from C in place of lam."""
 
-import pickle
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -61,23 +59,13 @@ def test_problem_of_c_is_that_of_svc():
     assert_array_equal(weighted.weight, [0.4, 0.8, 1.2, 1.6])
 
 
-def test_problem_round_trip():
-    problem = make_problem(BOTH["strings"], C=2.0)
-    loaded = pickle.loads(pickle.dumps(problem._replace(lam=0.25)))
-    assert loaded.lam == 0.25
-    assert loaded.classes.tolist() == ["ham", "spam"]
-    assert_array_equal(loaded.y, problem.y)
-
-
 # --- what is refused ------------------------------------------------------------------------------
 
 TWO, WEIGHTS = [1, -1], "^sample_weight must be 2 positive finite numbers"
 LABELS = {
     r"labels of two classes, got 1 of them, \[0\]": [[0, 0]],
-    r"labels of two classes, got 1 of them, \['a'\]": [["a"]],
     r"labels of two classes, got 1 of them, \[True\]": [[True, True]],
     r"labels of two classes, got 3 of them, \['a', 'b', 'c'\]": [["a", "b", "c"]],
-    r"labels of two classes, got 3 of them, \[0.5, 1.5, 2.5\]": [[0.5, 1.5, 2.5]],
     r"labels of two classes, got 100 of them, \[0, 1, 2, 3, 4\]": [np.arange(100)],
     "a label for each example, got NaN": [[1, -1, np.nan], np.array([1, 0, np.inf], object)],
     "labels of one kind": [np.array(["a", 1], object), pd.Series(["a", None])],
@@ -93,8 +81,11 @@ REFUSED = [
         for y in ([], 1, [[1, -1]], [[1], [1, -1]], {1, -1})
     ],
     ("^y must have no masked", {"y": np.ma.array(TWO, mask=[True, False])}),
-    *[("^lam must be a positive finite", {"lam": lam}) for lam in (0, -1, np.nan, np.inf)],
-    *[("^lam must be a positive finite", {"lam": lam}) for lam in ("1", True, [1], 10**400)],
+    *[
+        (f"^{name} must be a positive finite", {"lam": None, name: value})
+        for name in ("lam", "C")
+        for value in (0, -1, np.nan, np.inf, "1", True, [1], 10**400)
+    ],
     # Numbers next to the ends of float64 have few digits, or squares that are none.
     ("^lam must be at least", {"lam": 1e-200}),
     ("^lam must be at most", {"lam": 1e200}),
@@ -108,16 +99,12 @@ REFUSED = [
     ],
     ("^lam must be given unless C is, got None instead", {"lam": None}),
     ("^C must be None where lam is given, got 1.0 instead", {"C": 1.0}),
-    *[
-        ("^C must be a positive finite", {"lam": None, "C": C})
-        for C in (0, -1, np.nan, np.inf, "1", True, [1])
-    ],
     ("^C must be at least", {"lam": None, "C": 1e-200}),
     ("^C must be at most", {"lam": None, "C": 1e200}),
     *[
         (
-            "^C times the mean of sample_weight must be between",
-            {"lam": None, "C": size, "sample_weight": [size, size]},
+            "^C times the mean of sample_weight must",
+            {"lam": None, "C": size, "sample_weight": [size] * 2},
         )
         for size in (1e-100, 1e100)
     ],

@@ -160,14 +160,6 @@ def test_follow_says_that_a_cell_is_hard():
         assert [n for _, of, n in statuses if of == cell] == list(range(5, n_sets, 8))
 
 
-def test_follow_gives_a_cell_up_after_its_most_sets():
-    path = make_path(enough=0.0, most_sets=4)
-    run(path)
-    assert_array_equal(path.n_sets, np.full(path.lams.size, 4))
-    assert (path.gaps > 0.0).all()
-    assert_allclose(path.images, images_of(path), rtol=1e-12, atol=1e-12)
-
-
 def test_follow_gives_a_cell_up_that_gains_nothing():
     path = make_path(enough=-1.0)
     run(path)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from covering import each_pair
 from numpy.testing import assert_allclose, assert_array_equal
 from path_cases import GRAM, LABEL, OFFSET, N, beginning
 
@@ -15,8 +16,10 @@ from kpegasos.core.working_sets import (
     WANTED,
     add_moves,
     ascend,
+    choose_largest,
     new_working_sets,
 )
+from kpegasos.utils.compiled import compiled
 
 pytestmark = pytest.mark.pure_python
 
@@ -62,35 +65,6 @@ def test_ascend_raises_the_dual_and_keeps_the_margins(size, adds):
     assert before > 0.0
 
 
-@pytest.mark.parametrize("size", [16, N])
-def test_ascend_meets_the_optimality_conditions(size):
-    state, view = beginning()
-    run(state, view, new_sets(size), 400)
-    slack = 1.0 - LABEL * state.image / (PARAMETERS.lam * N)
-    assert slack[state.alpha == 0.0].max() < 1e-6
-    assert slack[state.alpha == 1.0].min() > -1e-6
-    inside = (state.alpha > 0.0) & (state.alpha < 1.0)
-    assert np.abs(slack[inside]).max(initial=0.0) < 1e-6
-
-
-def test_ascend_adds_the_same_moves_inside_and_outside():
-    images = []
-    for adds in (True, False):
-        state, view = beginning()
-        run(state, view, new_sets(10, adds=adds), 20)
-        images.append(state.image)
-    assert_array_equal(*images)
-
-
-def test_members_of_a_set_are_different():
-    state, view = beginning()
-    sets = new_sets(12)
-    for _ in range(30):
-        run(state, view, sets, 1)
-        members = sets.members[: sets.counts[MEMBERS]]
-        assert np.unique(members).size == members.size
-
-
 def test_ascend_asks_for_many_rows_at_once():
     state, view = beginning(held=[])
     sets = new_sets(8, 8 + 20, 20)
@@ -114,16 +88,38 @@ def test_ascend_prefers_examples_that_were_asked_for():
     assert sets.seen.sum() > seen.size
 
 
-@pytest.mark.parametrize("held", [[], np.arange(0, N, 3)])
-def test_ascend_is_the_same_whichever_rows_are_held(held):
-    expected, view = beginning()
-    run(expected, view, new_sets(8, 8, 12), 30)
-    state, view = beginning(held)
-    sets = new_sets(8, 8, 12)
-    sets.counts[LEFT] = 30
-    while ascend(state, view, sets, EXAMPLES, PARAMETERS) == NEED_ROWS:
-        view.slots[:] = -1
-        wanted = sets.wanted[: sets.counts[WANTED]]
-        view.slots[wanted] = wanted
-    assert_array_equal(state.alpha, expected.alpha)
-    assert_array_equal(state.image, expected.image)
+# --- the largest of many keys ---------------------------------------------------------------------
+
+
+@compiled()
+def choose(keys, chosen, begin, end):
+    return choose_largest(keys, chosen, begin, end)
+
+
+def keys_of(kind, n_keys):
+    rng = np.random.default_rng(n_keys)
+    keys = rng.normal(size=n_keys)
+    if kind == "equal":
+        keys = rng.integers(-2, 3, n_keys).astype(float)
+    elif kind == "few candidates":
+        keys[rng.random(n_keys) < 0.8] = -np.inf
+    elif kind == "rising":
+        keys.sort()
+    return keys
+
+
+@each_pair(
+    kind=["any", "equal", "few candidates", "rising"],
+    n_keys=[1, 63, 64, 65, 1000],
+    number=[0, 1, 2, 17, 128],
+)
+def test_choose_largest_is_what_a_sort_finds(kind, n_keys, number):
+    keys, chosen = keys_of(kind, n_keys), np.full(140, -1)
+    end, total = choose(keys, chosen, 3, 3 + number)
+    candidates = np.sort(keys[keys > -np.inf])[::-1][:number]
+    found = chosen[3:end]
+    assert_array_equal(np.sort(keys[found])[::-1], candidates)
+    assert np.unique(found).size == found.size
+    assert total == pytest.approx(np.maximum(candidates, 0.0).sum())
+    assert np.all(chosen[:3] == -1)
+    assert np.all(chosen[end:] == -1)

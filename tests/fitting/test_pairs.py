@@ -9,16 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs
-from sklearn.svm import SVC
 
-from kpegasos.fitting.pairs import (
-    assemble,
-    make_pairs,
-    one_vs_rest,
-    pair_coefficients,
-    share_classes,
-    vote,
-)
+from kpegasos.fitting.pairs import assemble, make_pairs, pair_coefficients, share_classes, vote
 from kpegasos.kernels.functions import RBF
 from kpegasos.kernels.matrix import KernelMatrix
 
@@ -30,14 +22,6 @@ def n_pairs(n_classes):
 def data(n_classes, n_samples=90):
     X, labels = make_blobs(n_samples, centers=n_classes, cluster_std=4.0, random_state=n_classes)
     return X, labels
-
-
-def svc(n_classes, **parameters):
-    X, labels = data(n_classes)
-    K = naive.gram(X, X, "rbf", gamma=0.1)
-    fitted = SVC(kernel="precomputed", decision_function_shape="ovo", **parameters).fit(K, labels)
-    decisions = fitted.decision_function(K)
-    return fitted, K, labels, decisions.reshape(labels.size, -1)
 
 
 each_n_classes = pytest.mark.parametrize("n_classes", [3, 4, 7])
@@ -58,13 +42,6 @@ def decisions_of_classes(draw):
 def test_vote_by_the_book(case):
     n_classes, decisions = case
     assert_array_equal(vote(decisions, n_classes), naive.ovo_vote(decisions, n_classes))
-
-
-@each_n_classes
-def test_one_vs_rest_is_that_of_svc(n_classes):
-    fitted, K, _, decisions = svc(n_classes)
-    expected = fitted.set_params(decision_function_shape="ovr").decision_function(K)
-    assert_allclose(one_vs_rest(decisions, n_classes), expected, rtol=1e-10)
 
 
 # --- pairs --------------------------------------------------------------------------------------
@@ -142,16 +119,6 @@ def test_assemble_round_trip(n_classes, seed, density):
     assert made["dual_coef_"].any(axis=0).all()
 
 
-def test_assemble_nothing():
-    labels = np.array([0, 1, 2])
-    pairs = make_pairs(labels, 3, np.ones(3), 1.0, 1.0)
-    made = assemble(pairs, np.zeros(6), labels, 3)
-    assert made["support_"].size == 0
-    assert_array_equal(made["n_support_"], [0, 0, 0])
-    assert made["dual_coef_"].shape == (2, 0)
-    assert pair_coefficients(made["dual_coef_"], made["n_support_"]).shape == (3, 0)
-
-
 # --- shared classes -----------------------------------------------------------------------------
 
 
@@ -167,7 +134,5 @@ def test_share_classes_are_those_of_the_pairs(n_classes):
         expected = KernelMatrix(RBF(0.1), X[np.concatenate([kept[c] for c in pair.classes])])
         everything = slice(0, None)
         assert_allclose(
-            values.block(everything, everything),
-            expected.block(everything, everything),
-            rtol=1e-12,
+            values.block(everything, everything), expected.block(everything, everything), rtol=1e-12
         )

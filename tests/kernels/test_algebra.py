@@ -1,11 +1,12 @@
 """Kernels by name, and their algebra: laws, expressions, copies, and what is refused."""
 
 import copy
+import operator
 import pickle
 
 import numpy as np
 import pytest
-from kernel_cases import COMPOSED, A, B, Constant, polynomial
+from kernel_cases import COMPOSED, MAPPED, A, B, Constant, polynomial
 from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.metrics.pairwise import KERNEL_PARAMS, PAIRWISE_KERNEL_FUNCTIONS
@@ -31,21 +32,18 @@ NAMES = {name: getattr(kpegasos, name) for name in kpegasos.__all__}
 # --- names ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("linear", Linear()),
-        ("poly", Polynomial(2.0, 4, 0.5)),
-        ("polynomial", Polynomial(2.0, 4, 0.5)),
-        ("rbf", RBF(2.0)),
-        ("sigmoid", Sigmoid(2.0, 0.5)),
-        ("laplacian", Laplacian(2.0)),
-        ("chi2", Chi2(2.0)),
-        ("additive_chi2", AdditiveChi2()),
-    ],
-)
-def test_make_kernel_by_name(name, expected):
-    assert make_kernel(name, gamma=2.0, degree=4, coef0=0.5) == expected
+def test_make_kernel_by_name():
+    expected = {
+        "linear": Linear(),
+        **dict.fromkeys(("poly", "polynomial"), Polynomial(2.0, 4, 0.5)),
+        "rbf": RBF(2.0),
+        "sigmoid": Sigmoid(2.0, 0.5),
+        "laplacian": Laplacian(2.0),
+        "chi2": Chi2(2.0),
+        "additive_chi2": AdditiveChi2(),
+    }
+    for name, kernel in expected.items():
+        assert make_kernel(name, gamma=2.0, degree=4, coef0=0.5) == kernel
 
 
 def test_names_and_parameters_are_those_of_sklearn():
@@ -86,18 +84,8 @@ def test_any_order_of_operands():
     assert (RBF(1.0) * own).parts == (RBF(1.0), own)
 
 
-@pytest.mark.parametrize(
-    ("kernel", "expected"),
-    [
-        (RBF(1) + 0.5 * Linear(), "RBF(gamma=1) + 0.5 * Linear()"),
-        (2 * (RBF(1) + Linear()), "2.0 * (RBF(gamma=1) + Linear())"),
-        (RBF(1) * (Linear() + RBF(1)), "RBF(gamma=1) * (Linear() + RBF(gamma=1))"),
-        (RBF(1) * (3 * Linear()), "RBF(gamma=1) * (3.0 * Linear())"),
-        (2 * (3 * Linear()), "2.0 * (3.0 * Linear())"),
-    ],
-)
-def test_repr_is_the_expression_with_the_brackets_that_it_needs(kernel, expected):
-    assert repr(kernel) == expected
+@pytest.mark.parametrize("kernel", MAPPED.values(), ids=repr)
+def test_repr_is_an_expression_of_the_kernel(kernel):
     assert eval(repr(kernel), NAMES) == kernel
 
 
@@ -121,26 +109,18 @@ PARTS = "parts must be at least two kernels, got"
 FACTOR = "factor must be a positive finite number, got"
 
 
+def of_poly(name):
+    return lambda value: make_kernel("poly", **{name: value})
+
+
 @pytest.mark.parametrize(
     ("make", "match", "values"),
     [
-        (lambda value: make_kernel("poly", gamma=value), GAMMA, [0.0, -1.0, np.nan, np.inf, None]),
-        (
-            lambda value: make_kernel("poly", gamma=value),
-            f"{GAMMA} 'scale' instead; resolve it by scale_g",
-            ["scale"],
-        ),
+        (of_poly("gamma"), GAMMA, [0.0, -1.0, np.nan, np.inf, None]),
+        (of_poly("gamma"), f"{GAMMA} 'scale' instead; resolve it by scale_g", ["scale"]),
+        (of_poly("degree"), "degree must be a non-negative finite number, got", [-1, np.inf, "3"]),
+        (of_poly("coef0"), "coef0 must be a finite number, got", [np.nan, "0"]),
         (Chi2, GAMMA, [0, -0.3, np.nan, "1", True]),
-        (
-            lambda value: make_kernel("poly", degree=value),
-            "degree must be a non-negative finite number, got",
-            [-1, np.inf, "3"],
-        ),
-        (
-            lambda value: make_kernel("poly", coef0=value),
-            "coef0 must be a finite number, got",
-            [np.nan, "0"],
-        ),
         (make_kernel, r"kernel must be one of .*'rbf'.* got '", ["", "RBF", "precomputed"]),
         (make_kernel, "kernel must be a name, a callable or a kernel object", [None, 3, ["rbf"]]),
         (lambda value: value * RBF(1.0), FACTOR, [0, -0.5, np.nan, np.inf, True, 10**400]),
@@ -148,11 +128,7 @@ FACTOR = "factor must be a positive finite number, got"
         (Sum, PARTS, [(), (RBF(1.0),), RBF(1.0), 3, None]),
         (Product, PARTS, [(), (RBF(1.0),)]),
         (Sum, "each of parts must be a kernel object or a function", [(RBF(1.0), "linear")]),
-        (
-            lambda value: Scaled(2.0, value),
-            "kernel must be a kernel object or a function, got <class",
-            [RBF],
-        ),
+        (lambda value: Scaled(2.0, value), "kernel must be a kernel object or a function", [RBF]),
     ],
 )
 def test_values_that_are_refused(make, match, values):
@@ -172,26 +148,13 @@ def test_parameters_that_are_refused(kernel):
 
 @pytest.mark.parametrize("other", ["rbf", None, 1j, [1.0], np.ones(2), RBF, object()])
 def test_other_operands_are_refused(other):
-    for combine in (
-        lambda: RBF(1.0) + other,
-        lambda: other + RBF(1.0),
-        lambda: RBF(1.0) * other,
-        lambda: other * RBF(1.0),
-        lambda: RBF(1.0) + 1.0,  # nor are numbers added
-    ):
-        with pytest.raises(
-            TypeError, match=r"unsupported operand|concatenate|non-int|support ufuncs"
-        ):
-            combine()
-
-
-def test_values_of_parts_are_checked():
-    wrong = RBF(1.0) + CallableKernel(lambda X, Z: np.ones(X.shape[0]))
-    with pytest.raises(ValueError, match="kernel must return an array of shape"):
-        wrong.block(A, B)
-    nowhere = RBF(1.0) * CallableKernel(lambda X, Z: np.full((X.shape[0], Z.shape[0]), np.nan))
-    with pytest.raises(ValueError, match="finite"):
-        nowhere.block(A, B)
+    match = "unsupported operand|concatenate|non-int|support ufuncs"
+    for combine in (operator.add, operator.mul):
+        for operands in ((RBF(1.0), other), (other, RBF(1.0))):
+            with pytest.raises(TypeError, match=match):
+                combine(*operands)
+    with pytest.raises(TypeError, match=match):
+        RBF(1.0) + 1.0  # nor are numbers added
 
 
 @pytest.mark.parametrize("kernel", ["chi2", "additive_chi2"])

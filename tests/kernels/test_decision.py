@@ -84,22 +84,23 @@ def test_prediction_goes_by_blocks_and_is_that_of_the_whole(monkeypatch):
 
 @same_bits
 @pytest.mark.parametrize(
-    ("kernel", "n_features", "order"),
+    ("kernel", "n_features", "order", "far"),
     [
-        (Linear(), 1, "C"),
-        (Polynomial(0.7, 3, 0.5), 2, "F"),
-        (RBF(0.7), 5, "C"),
-        (RBF(0.7), 33, "F"),
-        (Sigmoid(0.7, -0.5), 130, "C"),
+        (Linear(), 1, "C", 0),
+        (Polynomial(0.7, 3, 0.5), 2, "F", 0),
+        (RBF(0.7), 5, "C", 0),
+        (RBF(0.7), 33, "F", 100),
+        (RBF(0.7), 3, "C", 10_000),
+        (Sigmoid(0.7, -0.5), 130, "C", 0),
     ],
 )
 @each_dtype
 def test_decision_is_the_same_bits_in_any_batch_and_on_any_threads(
-    kernel, n_features, order, dtype, monkeypatch
+    kernel, n_features, order, far, dtype, monkeypatch
 ):
     rng = np.random.default_rng(1)
-    X = np.asarray(rng.normal(size=(1000, n_features)), order=order)
-    vectors = (rng.normal(size=(1100, n_features)) / n_features).astype(dtype)
+    X = np.asarray(rng.normal(size=(1000, n_features)) + far, order=order)
+    vectors = (rng.normal(size=(1100, n_features)) / n_features + far).astype(dtype)
     coefs = rng.normal(size=(3, 1100))
     whole = kernel_decision(kernel, X, vectors, coefs)
     for size in (1, 2, 63, 64):
@@ -110,24 +111,6 @@ def test_decision_is_the_same_bits_in_any_batch_and_on_any_threads(
     for threads in (2, 50):
         monkeypatch.setattr(decision_module, "threads_for", lambda work, n=threads: n)
         assert_array_equal(kernel_decision(kernel, X, vectors, coefs), whole)
-
-
-@same_bits
-@pytest.mark.parametrize("kernel", ["rbf", "poly", "linear"])
-@pytest.mark.parametrize("far", [0, 100, 10000])
-def test_float32_model_decides_float64_rows_the_same_in_any_batch(kernel, far):
-    """They used to be converted in batches of 64 and more only, with another result."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(1000, 3)) + far
-    y = (X[:, 0] > far).astype(int)
-    gamma = 1e-9 if kernel == "poly" else 0.5
-    model = PegasosSVC(kernel=kernel, gamma=gamma, epochs=3, random_state=0)
-    model.fit(X.astype(np.float32), y)
-    whole = model.decision_function(X)
-    assert_array_equal(whole, model.decision_function(X.astype(np.float32)))
-    for size in (1, 63, 64):
-        parts = [model.decision_function(X[top : top + size]) for top in range(0, 256, size)]
-        assert_array_equal(np.concatenate(parts)[:256], whole[:256])
 
 
 @same_bits
@@ -220,12 +203,12 @@ class Compared(PegasosSVC):
 
 
 def test_model_without_a_hash_predicts():
-    X = RNG.normal(size=(60, 3))
-    y = np.arange(60) % 2
-    model = Compared(gamma=0.5, epochs=3, random_state=0).fit(X, y)
-    expected = PegasosSVC(gamma=0.5, epochs=3, random_state=0).fit(X, y).decision_function(X)
-    assert_array_equal(model.decision_function(X), expected)
-    assert_array_equal(model.decision_function(X), expected)
+    X, y = RNG.normal(size=(60, 3)), np.arange(60) % 2
+    model, other = (
+        kind(gamma=0.5, epochs=3, random_state=0).fit(X, y) for kind in (Compared, PegasosSVC)
+    )
+    for _ in range(2):
+        assert_array_equal(model.decision_function(X), other.decision_function(X))
 
 
 # --- what is refused ------------------------------------------------------------------------------

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from kernel_cases import each_dtype
 from numpy.testing import assert_allclose, assert_array_equal
 
 from kpegasos import RBF, Polynomial
 from kpegasos.kernels import maps
 
 RNG = np.random.default_rng(0)
-each_dtype = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 compiled_only = pytest.mark.skipif(not maps.COMPILED, reason="nothing is compiled")
 
 
@@ -65,17 +65,6 @@ def test_gaussian_of_distances_beyond_the_range_is_that_of_the_formula(dtype):
     factor = gamma * float(limits.max)
     expected = np.exp(-0.75 * factor * (shares[:, None] - shares) ** 2)
     assert_allclose(products, expected, rtol=200 * float(limits.eps))
-
-
-@compiled_only
-@each_dtype
-@pytest.mark.parametrize("size", [1, 3, 8, 17, 64, 1001])
-def test_gaussian_values_do_not_depend_on_where_they_stand(dtype, size):
-    """What is left over of whole vectors is the same arithmetic."""
-    distances = RNG.uniform(0, 30, size).astype(dtype)
-    values = of_squared_distances(distances)
-    alone = [of_squared_distances(distances[i : i + 1])[0] for i in range(size)]
-    assert_array_equal(values, alone)
 
 
 @each_dtype

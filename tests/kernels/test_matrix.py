@@ -11,7 +11,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from kpegasos import RBF, KernelMatrix, Laplacian, Linear, Polynomial, Sigmoid, make_rows
-from kpegasos.kernels import gemm
 from kpegasos.kernels import matrix as matrix_module
 from kpegasos.kernels.base import CallableKernel
 from kpegasos.kernels.decision import _add_products, kernel_product
@@ -196,17 +195,15 @@ def test_pair_has_the_bits_of_its_own_matrix(classes, kernel, as_rows, dtype):
 
 def test_pairs_pack_the_examples_once(monkeypatch):
     packed = []
-
-    class Counting(gemm.PackedMatrix):
-        def append(self, rows):
-            packed.append(rows.shape[0])
-            super().append(rows)
-
-        def put(self, first, rows):
-            packed.append(rows.shape[0])
-            super().put(first, rows)
-
-    monkeypatch.setattr(gemm, "PackedMatrix", Counting)
+    for name in ("append", "put"):
+        original = getattr(PackedMatrix, name)
+        monkeypatch.setattr(
+            PackedMatrix,
+            name,
+            lambda self, *given, original=original: (
+                packed.append(len(given[-1])) or original(self, *given)
+            ),
+        )
     shared = ClassSortedMatrix(RBF(0.5), X[:60], MEMBERS)
     for classes in ((0, 1), (0, 2), (1, 2)):
         whole(shared.pair(*classes))
@@ -331,6 +328,8 @@ def test_held_products_go_block_by_block_and_are_given_up_when_told_to(monkeypat
         (Polynomial(1.0, 3, 0.0), 1e60, np.float64),
         (RBF(1.0), 1e20, np.float32),
         (RBF(1.0), 1e160, np.float64),
+        (1e300 * Linear(), 1e10, np.float64),
+        (Polynomial(1e80, 2) * Linear() * Linear(), 1e40, np.float64),
         (Linear(), np.nan, np.float64),
         (RBF(1.0), np.inf, np.float64),
     ],

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from kernel_cases import A, B, Cauchy, Constant, polynomial
 from numpy.testing import assert_allclose, assert_array_equal
+from row_cases import each_cache
 from scipy import sparse
 from sklearn.datasets import make_moons
 from sklearn.metrics.pairwise import rbf_kernel
@@ -15,7 +16,6 @@ from kpegasos.kernels.base import CallableKernel, InnerProductKernel, check_fini
 from kpegasos.utils import patience
 
 RNG = np.random.default_rng(0)
-each_cache = pytest.mark.parametrize("cache", ["precomputed", "cached", "streamed"])
 
 
 def distances(X, Z):
@@ -153,14 +153,6 @@ def test_overflow_in_prediction_is_refused():
     model.fit(X, np.resize([0, 1], 23))
     with pytest.raises(ValueError, match="kernel must return finite values"):
         model.decision_function(1e36 * X)
-
-
-def test_map_is_to_be_written():
-    class Empty(InnerProductKernel):
-        pass
-
-    with pytest.raises(NotImplementedError):
-        Empty().block(A, B)
 
 
 # --- symmetry -------------------------------------------------------------------------------------

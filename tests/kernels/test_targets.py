@@ -76,18 +76,7 @@ def run(n_bytes, *arguments):
 @each_shorter_length
 def test_tile_and_maps_pass_their_tests_with_vectors_of(n_bytes):
     files = [str(HERE / f"test_{unit}.py") for unit in ("gemm", "maps")]
-    run(
-        n_bytes,
-        "-m",
-        "pytest",
-        "-q",
-        "-x",
-        "-p",
-        "no:cacheprovider",
-        "-k",
-        "not numpy",
-        *files,
-    )
+    run(n_bytes, *["-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-k"], "not numpy", *files)
 
 
 def test_values_agree_to_rounding_between_processors():

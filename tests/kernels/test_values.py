@@ -43,6 +43,7 @@ from kpegasos.kernels.decision import kernel_decision
 from kpegasos.kernels.functions import city_block, scale_gamma
 from kpegasos.kernels.matrix import SharedProducts
 from kpegasos.rows.gram import GramRows
+from kpegasos.utils import tuning
 
 RNG = np.random.default_rng(0)
 each_case = pytest.mark.parametrize("case", CASES)
@@ -70,22 +71,24 @@ def test_block_and_diag_are_by_the_book(case, as_rows, dtype):
 
 @each_case
 @pytest.mark.parametrize(
-    ("cache", "as_rows", "dtype"),
+    ("cache", "as_rows", "dtype", "B"),
     [
-        ("precomputed", np.asarray, np.float64),
-        ("cached", np.asarray, np.float32),
-        ("streamed", sparse.csr_matrix, np.float64),
-        ("cached", sparse.csr_matrix, np.float64),
+        ("precomputed", np.asarray, np.float64, 1.5),
+        ("cached", np.asarray, np.float32, 0.0),
+        ("streamed", sparse.csr_matrix, np.float64, 1.5),
+        ("cached", sparse.csr_matrix, np.float64, 1.5),
     ],
 )
-def test_every_cache_trains_the_same_model(case, cache, as_rows, dtype):
+def test_every_cache_trains_the_same_model(case, cache, as_rows, dtype, B):
     kernel = CASES[case]
     X = points(case)[0].astype(dtype) / (4.0 if "poly" in case else 1.0)
-    expected = exact(kernel, X).astype(float)
+    expected = exact(kernel, X).astype(float) + B**2
     as_rows = np.asarray if "chi2" in case else as_rows
-    rows = make_rows(as_rows(X), kernel, cache=cache)
+    rows = make_rows(as_rows(X), kernel, cache=cache, intercept_scaling=B)
     rtol = 1e-9 if dtype == np.float64 else 1e-4
-    assert_allclose(rows.product(np.eye(23)), expected, rtol=rtol, atol=rtol)
+    product = rows.product(np.eye(23))
+    assert product.dtype == np.float64
+    assert_allclose(product, expected, rtol=rtol, atol=rtol)
     assert_allclose(rows.squared_norms(), expected.diagonal(), rtol=rtol)
     result, by_the_book = (
         pegasos(make_problem(Y, 0.1), each, epochs=5, random_state=0)
@@ -142,11 +145,15 @@ def test_cosine_does_not_depend_on_lengths(size):
     assert_array_equal(Cosine().diag(size * X), 1.0)
 
 
+@each_dtype
 @each_format
-def test_scale_gamma_is_that_of_svc(as_rows):
-    X, y = as_rows(A), np.arange(23) % 2
+@pytest.mark.parametrize("gather_bytes", [100, tuning.GATHER_BYTES])
+def test_scale_gamma_is_that_of_svc(as_rows, dtype, gather_bytes, monkeypatch):
+    """Whatever is gathered of sparse rows at a time."""
+    monkeypatch.setattr(tuning, "GATHER_BYTES", gather_bytes)
+    X, y = as_rows(A.astype(dtype)), np.arange(23) % 2
     for gamma in ("scale", "auto", 0.25):
-        assert_allclose(scale_gamma(gamma, X), SVC(gamma=gamma).fit(X, y)._gamma)
+        assert_allclose(scale_gamma(gamma, X), SVC(gamma=gamma).fit(X, y)._gamma, rtol=1e-5)
     assert scale_gamma("scale", np.ones((3, 2))) == 1.0
 
 
@@ -159,6 +166,14 @@ def test_distances_of_sparse_rows_are_those_of_dense_ones(left, dtype):
     assert city_block(left(X[:0]), sparse.csr_matrix(Z)).shape == (0, 11)
     with pytest.raises(ValueError, match="equally many features"):
         city_block(left(X), sparse.csr_matrix(Z[:, :3]))
+
+
+def test_columns_that_nobody_uses_change_no_value():
+    rows, wide = (
+        [sparse.csr_matrix(np.pad(each, ((0, 0), (0, more)))) for each in (A, B)]
+        for more in (0, 900)
+    )
+    assert_array_equal(Linear().block(*wide), Linear().block(*rows))
 
 
 # --- compositions in one pass ---------------------------------------------------------------------

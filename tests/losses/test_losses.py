@@ -265,21 +265,12 @@ def test_a_number_that_changes_meets_no_old_loop(monkeypatch):
         assert values(loss, np.zeros(1), np.ones(1)) == scale
 
 
-def test_a_loss_defined_anew_in_a_session_is_compiled_anew():
-    def define(factor):
-        namespace = {}
-        exec(  # as a cell of a notebook that is run again
-            "from typing import NamedTuple\n"
-            "class Own(NamedTuple):\n"
-            "    def value(self, decision, target):\n"
-            f"        return {factor} * decision\n",
-            namespace,
-        )
-        return namespace["Own"]()
-
-    three, zero = np.array([3.0]), np.array([0.0])
-    assert values(define(1.0), three, zero) == 3.0
-    assert values(define(2.0), three, zero) == 6.0
+@pytest.mark.parametrize("factor", [1.0, 2.0])
+def test_a_loss_defined_anew_in_a_session_is_compiled_anew(factor):
+    """As a cell of a notebook that is run again."""
+    value = eval(f"lambda self, decision, target: {factor} * decision")
+    loss = type("Own", (Alike,), {"value": value})()
+    assert values(loss, np.array([3.0]), np.zeros(1)) == 3.0 * factor
 
 
 class Alike(NamedTuple):

@@ -6,20 +6,10 @@ import gc
 import weakref
 
 import numpy as np
-from numpy.testing import assert_array_equal
 from sklearn.datasets import make_blobs
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from kpegasos import PegasosSVC, PegasosSVCCV, make_problem, make_rows, pegasos
-
-N = 1100  # enough for a warm-up of the cached rows
-
-
-def duplicates():
-    rng = np.random.default_rng(2)
-    which = rng.integers(6, size=N)
-    X = rng.normal(size=(6, 5))[which]
-    return X, (which % 2 == 0) ^ (rng.random(N) < 0.2), 1e-2
 
 
 def test_whatever_computes_has_one_thread_of_blas():
@@ -60,15 +50,3 @@ def test_rows_of_a_run_end_with_it():
         assert alive() is None
     finally:
         gc.enable()
-
-
-def test_rows_used_again_within_the_first_epoch_are_not_computed_again():
-    X, y, lam = duplicates()
-    problem = make_problem(np.where(y, 1, -1), lam)
-    rows = make_rows(X, "rbf", gamma=2.0, cache="cached")
-    first = pegasos(problem, rows, epochs=3, random_state=0)
-    once = rows.evaluations
-    again = pegasos(problem, rows, epochs=3, random_state=0)
-    assert_array_equal(again.alpha, first.alpha)
-    assert rows.evaluations - once <= once
-    assert again.history["kernel_evaluations"][-1] == rows.evaluations - once

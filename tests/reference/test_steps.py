@@ -119,12 +119,10 @@ def test_index_stream_is_that_of_a_seed(n_samples):
     )
     generator = np.random.RandomState(3)
     assert_array_equal(
-        index_stream(n_samples, 99, random_state=generator),
-        stream(n_samples, 99, random_state=3),
+        index_stream(n_samples, 99, random_state=generator), stream(n_samples, 99, random_state=3)
     )
     assert not np.array_equal(
-        index_stream(n_samples, 99, random_state=generator),
-        stream(n_samples, 99, random_state=3),
+        index_stream(n_samples, 99, random_state=generator), stream(n_samples, 99, random_state=3)
     )
 
 

@@ -23,7 +23,6 @@ def copied(**changes):
 
 STEP = ("eta = 1.0 / (lam * t)", "eta = 1.0 / np.sqrt(t)")
 LOSS = ("slopes = -1.0 * (margins < 1.0 - TIE)", "slopes = -1.0 / (1.0 + np.exp(margins))")
-AVERAGE = ("2.0 / (t + 1.0) * (w - average)", "(w - average) / t")
 
 
 def logistic(margins):
@@ -56,10 +55,3 @@ def test_loss_is_one_line():
     expected = LAM / 2 * final.average @ final.average + logistic(Y * (X @ final.average)).mean()
     assert_allclose(history["objective_average"], expected, rtol=1e-13)
     assert np.isnan(history["dual_bound"]).all()
-
-
-def test_average_is_one_line():
-    variant = copied(average=AVERAGE)
-    steps = list(variant(X, Y, LAM, index_stream(Y.size, 60)))
-    mean = np.mean([step.last for step in steps], axis=0)
-    assert_allclose(steps[-1].average, mean, rtol=1e-12)

@@ -52,13 +52,6 @@ def test_cache_mb_too_small(cache, dtype, n, as_rows):
     make_rows(data, "rbf", cache=cache, cache_mb=needed)
 
 
-def test_a_budget_of_just_what_rows_take_will_do():
-    needed = cached_mb_needed(KernelMatrix(Linear(), X))
-    assert make_rows(X, "linear", cache="cached", cache_mb=needed).n_samples == len(X)
-    with pytest.raises(ValueError, match="cache_mb must be at least"):
-        make_rows(X, "linear", cache="cached", cache_mb=0.99 * needed)
-
-
 @pytest.mark.parametrize("n", [1, 2, 15, 16, 17, 100, 1000, 5000])
 @pytest.mark.parametrize("is_sparse", [False, True])
 @each_dtype
@@ -68,12 +61,13 @@ def test_cache_capacity_keeps_the_budget(n, is_sparse, dtype):
     values = KernelMatrix(Linear(), sparse.csr_matrix(rows) if is_sparse else rows)
     row = n * np.dtype(dtype).itemsize
     work = row + (24 * n if is_sparse else 0)
+    most = most_mb_used(values)
     for cache_mb in cached_mb_needed(values) * np.array([1, 1.1, 2, 5, 20, 100, 1000]):
         kept, tile = cache_capacity(values, cache_mb)
         assert kept * row + tile * work <= cache_mb * tuning.MEBIBYTE
         assert kept >= min(n, 16)
         assert 1 <= tile <= min(256, kept)
-    assert cache_capacity(values, 1e6) == (n, min(n, 256))
+    assert cache_capacity(values, 1e6) == cache_capacity(values, most) == (n, min(n, 256))
 
 
 @pytest.mark.parametrize("cache", ["precomputed", "cached", "streamed"])
@@ -137,15 +131,6 @@ def test_memory_of_sparse_rows_of_many_columns(cache):
     assert data > 52
     columns = 32 * X.shape[1] / tuning.MEBIBYTE
     assert peak_mb(train) < 8 + 48 + columns + 8
-
-
-@each_dtype
-def test_gamma_of_sparse_rows_is_that_of_dense_ones(dtype, monkeypatch):
-    X = wide_rows(300, 20, n_features=50, dtype=dtype)[0]
-    expected = scale_gamma("scale", X.toarray())
-    assert scale_gamma("scale", X) == pytest.approx(expected, rel=1e-5)
-    monkeypatch.setattr(tuning, "GATHER_BYTES", 800)
-    assert scale_gamma("scale", X) == pytest.approx(expected, rel=1e-5)
 
 
 @each_dtype
@@ -215,16 +200,6 @@ def test_account_is_read_by_one_thread_at_a_time():
         assert read.result(10.0) == grant.mb
 
 
-def test_account_asks_nothing_for_little(monkeypatch):
-    monkeypatch.setattr(budget, "free_memory", lambda: pytest.fail("asked"))
-    assert Account().grant(63, 1).mb == 63
-
-
-def test_most_mb_used_is_enough_for_all_rows():
-    values = KernelMatrix(Linear(), X)
-    assert cache_capacity(values, most_mb_used(values)) == (53, 53)
-
-
 def test_sources_give_back_what_they_were_granted(monkeypatch):
     set_free(monkeypatch, 1000)
     gc.collect()
@@ -290,9 +265,9 @@ def test_cache_mb_auto_is_bounded(free, granted, threads, expected, monkeypatch)
 
 def test_cache_mb_auto_asks_nothing_for_little(monkeypatch):
     monkeypatch.setattr(budget, "free_memory", lambda: pytest.fail("asked"))
+    assert Account().grant(63, 1).mb == 63
     assert budget_mb("auto", 64.0) == 64.0
     assert type(make_rows(X, "rbf", cache_mb="auto")) is GramRows
-    assert PegasosSVC(epochs=1).fit(X, np.arange(53) % 3).cache_mb == "auto"
 
 
 def test_model_is_the_same_whatever_is_free(monkeypatch):
@@ -311,6 +286,30 @@ def test_model_is_the_same_whatever_is_free(monkeypatch):
         assert model.objective_ == pytest.approx(models[0].objective_, rel=1e-10)
     costs = [model.history_["kernel_evaluations"][-1] for model in models]
     assert costs == sorted(costs)
+
+
+# --- which kind of rows is chosen -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("n", "cache_mb", "expected"),
+    [
+        (53, 1024, GramRows),
+        (500, 2.0, GramRows),
+        (500, 1.8, UncachedRows),
+        (2000, 31.0, GramRows),
+        (2001, 1024, CachedRows),
+        (2001, 1.0, UncachedRows),
+        (2500, 30.0, CachedRows),
+        (2500, 15.0, CachedRows),
+        (2500, 8.0, CachedRows),
+        (2500, 1.5, UncachedRows),
+    ],
+)
+def test_auto_fits_the_budget(n, cache_mb, expected):
+    """The whole matrix if small, rows while some of them fit, nothing otherwise."""
+    rows = make_rows(np.zeros((n, 1)) + np.arange(n)[:, None], "linear", cache_mb=cache_mb)
+    assert type(rows) is expected
 
 
 # --- no memory ------------------------------------------------------------------------------------

@@ -38,24 +38,6 @@ def test_cached_rows_evict_the_least_recently_used():
     assert set(np.flatnonzero(view_of(rows).slots >= 0)) == set(latest)
 
 
-def test_cached_rows_full_of_an_earlier_run():
-    """What an earlier run left behind gives way: dual ascent costs what it does on fresh rows."""
-    A = RNG.normal(size=(300, 3))
-    task = make_problem(np.where(RNG.random(300) < 0.5, 1, -1), 1e-2)
-
-    def make_small():
-        return make_rows(A, "rbf", cache="cached", cache_mb=0.3 * 300 * 300 * 8 / tuning.MEBIBYTE)
-
-    def cost(source):
-        before = source.evaluations
-        sdca(task, source, tol=1e-9, max_epochs=10, random_state=0)
-        return source.evaluations - before
-
-    fresh, used = make_small(), make_small()
-    pegasos(task, used, epochs=20, random_state=0, checkpoints=None)
-    assert cost(used) < 1.5 * cost(fresh)
-
-
 def test_cached_rows_of_an_earlier_run_are_the_oldest():
     """Whether that run had used them or only fetched them ahead."""
     A = RNG.normal(size=(300, 3))

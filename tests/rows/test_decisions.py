@@ -67,14 +67,10 @@ def test_gram_decisions_by_the_book():
 def test_decisions_of_some_members_by_the_book():
     members = np.arange(N)[::-3]
     rows = CachedRows(KernelMatrix(KERNELS["rbf"], X, members))
-    coef = COEF[members]
-    expected = make_gram("rbf", NEW, X[members]) @ coef + 0.75
-    assert_allclose(decisions(rows, coef)(NEW), expected, rtol=1e-10)
-
-
-def test_decisions_of_a_pair_of_classes_take_features():
-    shared = ClassSortedMatrix(KERNELS["rbf"], X, [np.arange(20), np.arange(20, N)])
-    for rows in (GramRows.from_values(shared.pair(0, 1)), CachedRows(shared.pair(0, 1))):
+    expected = make_gram("rbf", NEW, X[members]) @ COEF[members] + 0.75
+    assert_allclose(decisions(rows, COEF[members])(NEW), expected, rtol=1e-10)
+    pair = ClassSortedMatrix(KERNELS["rbf"], X, [np.arange(20), np.arange(20, N)]).pair(0, 1)
+    for rows in (GramRows.from_values(pair), CachedRows(pair)):
         assert_allclose(decisions(rows)(NEW), by_the_book("rbf"), rtol=1e-10)
 
 
@@ -133,17 +129,22 @@ def test_decisions_that_are_not_finite_are_refused():
             decide(far)
 
 
-def test_gram_decisions_refuse_other_matrices():
-    decide = decisions(make_rows(make_gram("rbf"), "precomputed"))
-    for given in (NEW, make_gram("rbf", X, NEW)):
-        with pytest.raises(ValueError, match=rf"^X must hold kernel values with the {N} training"):
-            decide(given)
-    with pytest.raises(
-        ValueError, match=r"^X must be a dense array of kernel values, got a sparse"
-    ):
-        decide(sparse.csr_array(make_gram("rbf")))
-    with pytest.raises(ValueError, match="finite"):
-        decide(np.full((2, N), np.nan))
+@pytest.mark.parametrize(
+    ("match", "given"),
+    [
+        (rf"X must hold kernel values with the {N} training", NEW),
+        (rf"X must hold kernel values with the {N} training", make_gram("rbf", X, NEW)),
+        (
+            "X must be a dense array of kernel values, got a sparse",
+            sparse.csr_array(make_gram("rbf")),
+        ),
+        (".*finite", np.full((2, N), np.nan)),
+    ],
+    ids=str,
+)
+def test_gram_decisions_refuse_other_matrices(match, given):
+    with pytest.raises(ValueError, match=f"^{match}"):
+        decisions(make_rows(make_gram("rbf"), "precomputed"))(given)
 
 
 # --- what is held ---------------------------------------------------------------------------------
@@ -174,20 +175,14 @@ def test_decisions_let_the_data_go(as_rows):
 
 
 @each_kind
-def test_pickled_decisions_are_the_same(kind):
+def test_pickled_decisions_are_the_same_and_those_of_the_support(kind):
     decide = decide_by(kind)
     loaded = pickle.loads(pickle.dumps(decide))
     assert_array_equal(pickle.loads(pickle.dumps(loaded))(NEW), decide(NEW))
-
-
-def test_pickled_decisions_are_those_of_the_support():
     many = np.repeat(X, 100, axis=0)
-    few = np.zeros(len(many))
-    few[:50] = 1.0
-    decide = decisions(make_rows(many, "rbf", cache="streamed"), few)
-    pickled = pickle.dumps(decide)
-    assert len(pickled) < 0.1 * many.nbytes
-    assert_array_equal(pickle.loads(pickled)(NEW), decide(NEW))
+    few = decisions(make_rows(many, "rbf", cache="streamed"), 1.0 * (np.arange(len(many)) < 50))
+    assert len(pickle.dumps(few)) < 0.1 * many.nbytes
+    assert_array_equal(pickle.loads(pickle.dumps(few))(NEW), few(NEW))
 
 
 def test_decisions_of_a_kernel_that_cannot_be_pickled_say_so():
@@ -213,8 +208,5 @@ def test_coefficients_of_other_vectors_are_refused():
         decisions._terms = X, members, np.ones(4)
         with pytest.raises(ValueError, match=r"coef must have shape \(3,\), got \(4,\) instead"):
             decisions(X)
-
-
-def test_coefficients_of_a_given_matrix_are_a_vector():
     with pytest.raises(ValueError, match=r"coef must have shape \(3,\), got \(3, 1\) instead"):
         GramDecisions(np.ones((3, 1)), 0.0)(np.ones((2, 3)))

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from kpegasos import linear_rows
+from kpegasos import GramRows, linear_rows
 from kpegasos.core.evaluation import roundings
 from kpegasos.core.state import Examples, Iterate, PegasosOptions, new_state
-from kpegasos.rows.base import Evaluated, KernelSource
+from kpegasos.rows.base import Evaluated
 
 EPS = np.finfo(np.float64).eps
 
@@ -24,34 +24,17 @@ def test_roundings_have_every_term():
     assert_allclose(of_norm, size * (in_margin + of_values) + in_sum, rtol=1e-12)
 
 
-class Given(KernelSource):
-    """Rows of a kernel matrix of which only products are asked for."""
-
-    def __init__(self, K, rounding):
-        super().__init__(len(K), 1e-3, True)
-        self.K, self.rounding = K, rounding
-
-    def advance(self, *arguments):
-        raise NotImplementedError
-
-    def product(self, columns):
-        return self.K @ columns
-
-    def squared_norms(self):
-        return np.diag(self.K)
-
-
 @pytest.fixture(params=["each", "all"])
 def given(request):
     """Rows, examples, an iterate, and the rounding of each example's values."""
     rng = np.random.default_rng(0)
     A = rng.normal(size=(7, 4))
     rounding = rng.uniform(1e-9, 2e-9, 7) if request.param == "each" else 1.5e-9
-    rows = Given(A @ A.T, rounding)
+    rows = GramRows(A @ A.T, rounding=rounding)
     label = np.resize([1.0, -1.0], 7)
     examples = Examples(label, label * rng.uniform(0.5, 2.0, 7))
     coef = np.array([0.5, 0.0, 1.25, 0.0, 2.0, 0.75, 0.0])
-    margins = rows.K @ (coef * examples.signed)
+    margins = rows.gram @ (coef * examples.signed)
     evaluated = Evaluated(coef, margins, float(coef * examples.signed @ margins))
     return rows, examples, evaluated, np.broadcast_to(rounding, 7)
 

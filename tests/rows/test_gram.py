@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from covering import each_pair
+from kernel_cases import same_bits
 from numpy.testing import assert_allclose, assert_array_equal
 from row_cases import Y, each_dtype, make_gram
 
@@ -19,10 +20,33 @@ from kpegasos.utils.patience import heeding
 from kpegasos.utils.validation import check_gram
 
 
-@pytest.mark.parametrize("shape", [(3, 4), (4, 3), (3,), (2, 2, 2)], ids=str)
-def test_check_gram_not_square(shape):
-    with pytest.raises(ValueError, match=r"square kernel matrix, got shape \("):
-        make_rows(np.ones(shape), "precomputed")
+def spoilt(value, *place):
+    """The identity with another value at a place and at its mirror image."""
+    K = np.eye(4)
+    K[place] = K[place[::-1]] = value
+    return K
+
+
+@pytest.mark.parametrize(
+    ("match", "K"),
+    [
+        *[
+            (r"square kernel matrix, got shape \(", np.ones(shape))
+            for shape in ((3, 4), (4, 3), (3,), (2, 2, 2))
+        ],
+        # Neither symmetric nor a kernel: margins would be NaN throughout.
+        *[
+            ("kernel='precomputed' expects X", spoilt(value, *place))
+            for value in (np.nan, np.inf, -np.inf)
+            for place in ((1, 2), (2, 2))
+        ],
+    ],
+    ids=str,
+)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_check_gram_refuses(match, K):
+    with pytest.raises(ValueError, match=match):
+        make_rows(K, "precomputed")
 
 
 @pytest.mark.parametrize("n", [3, 600, 1100])
@@ -39,18 +63,7 @@ def test_check_gram_symmetric_to_rounding(dtype):
     K = (1e3 * make_gram("rbf")).astype(dtype)
     K[3, 5] *= 1 + 8 * np.finfo(dtype).eps
     assert K[3, 5] != K[5, 3]
-    assert check_gram(K) is K
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("place", [(1, 2), (2, 2)], ids=str)
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_check_gram_not_finite(value, place):
-    """Such a matrix is no more symmetric than it is a kernel; margins would be NaN throughout."""
-    K = np.eye(4)
-    K[place] = K[place[::-1]] = value
-    with pytest.raises(ValueError, match="kernel='precomputed' expects X"):
-        check_gram(K)
+    assert make_rows(K, "precomputed").gram is K  # and not a copy
 
 
 @pytest.mark.parametrize("kind", [list, np.int64, np.float16, bool])
@@ -70,14 +83,6 @@ def test_gram_is_only_read():
         result = pegasos(make_problem(Y, 0.1), make_rows(matrix, "precomputed"), random_state=0)
         assert_array_equal(result.alpha, expected.alpha)
         assert_allclose(result.coef, expected.coef)
-
-
-def test_gram_float32_is_not_copied():
-    K = make_gram("rbf").astype(np.float32)
-    assert make_rows(K, "precomputed").gram is K
-
-
-same_bits = pytest.mark.skipif(gemm.IMPLEMENTATION != "compiled", reason="the compiled tile only")
 
 
 @same_bits

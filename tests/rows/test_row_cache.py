@@ -1,7 +1,5 @@
 """Slots of kernel rows, and tiles of draws that fill them."""
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -201,17 +199,6 @@ def test_rows_that_do_not_fit_cost_as_often_as_they_are_used(algorithm, row_capa
     rows = (source.evaluations - sum(size**2 for size in tiles)) / N
     assert rows <= result.alpha.sum() - row_capacity if algorithm == "pegasos" else rows <= 5 * N
     assert_rows_are_right(source._cache)
-
-
-def test_cost_grows_with_what_does_not_fit(monkeypatch):
-    """Twice the budget costs no more, and half of it less than twice as much."""
-    monkeypatch.setattr(tuning, "TILED_ABOVE_ADDITIONS", 0)
-    costs = []
-    for row_capacity in (32, 16, 8, 4):
-        source = make_rows(row_capacity)
-        run(source, epochs=20)
-        costs.append(source.evaluations)
-    assert all(one <= other <= 2 * one for one, other in pairwise(costs))
 
 
 def test_tiles_of_another_run_on_the_same_rows():

@@ -13,7 +13,6 @@ from solver_cases import finished_run
 from kpegasos import RBF, CachedRows, KernelMatrix, PegasosSVC, make_problem, pegasos
 from kpegasos.core.averaging import AVERAGES
 from kpegasos.core.problem import primal
-from kpegasos.rows.choose import choose_source
 from kpegasos.solvers.dual_ascent import sdca
 from kpegasos.solvers.polish import polish
 
@@ -124,16 +123,6 @@ def test_working_sets_need_few_rows():
     source = make_cached()
     _, result = polished_run(source, 1e-3, lam=1e-4)
     assert np.count_nonzero(result.coef) < source.n_kept < SIGNS.size / 3
-
-
-def test_working_sets_within_a_small_budget():
-    """Rows given up are computed again, and the model is the same."""
-    small = choose_source(
-        KernelMatrix(RBF(2.0), MOONS), cache="cached", cache_mb=1.0, intercept_scaling=0.0
-    )
-    assert small.row_capacity < 100
-    _, result = polished_run(small, 1e-2)
-    assert result.relative_gap <= 1e-2
 
 
 @each_value(average=AVERAGES, cache_mb=[1024.0, 2.5])

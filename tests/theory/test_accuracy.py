@@ -97,17 +97,3 @@ def test_crossing_is_near_the_printed_accuracies():
     for delta, crossing in ((0.01, 0.046), (0.001, 0.007)):
         order = 1 / (delta * 0.1 * crossing)
         assert_allclose(theory.earlier_analysis_steps(crossing, 0.1, delta), order, rtol=0.02)
-
-
-@settings(max_examples=30)
-@given(st.floats(1e-4, 0.9), positive, st.floats(1e-6, 0.3))
-def test_best_of_runs_takes_the_steps_of_an_accuracy_e_s_times_finer(accuracy, lam, delta):
-    """So it pays ln(1/δ) for δ, not 1/δ."""
-    radius = 1.0
-    runs = theory.n_runs(delta)
-    found = functions("best_of_runs")[1](accuracy, lam, radius, delta)
-    assert_allclose(
-        found,
-        max(3 * runs, functions("convergence")[1](accuracy / (np.e * runs), lam, radius)),
-        atol=1,
-    )

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from theory_cases import Bench, benches
 
-from kpegasos import linear_rows, make_problem, sdca
+from kpegasos import make_problem, sdca
 from kpegasos.reference import index_stream, linear_iterates, pegasos_linear
 from kpegasos.theory import (
     objective_bound,
@@ -54,15 +54,6 @@ def test_optimum_is_in_the_ball(bench, weighted, seed):
         w, distance = best.w, np.sqrt(2 * max(0, best.gap) / bench.lam)
     bound = optimum_norm_bound(bench.lam, bench.radius)
     assert np.linalg.norm(w) <= bound * (1 + 1e-9) + distance
-
-
-@pytest.mark.parametrize("lam", [0.01, 1.0, 30.0])
-def test_optimum_can_be_on_the_sphere(lam):
-    """One example of norm √λ: its margin is 1 at w = x/λ, whose norm is both bounds."""
-    X = np.array([[np.sqrt(lam)]])
-    best = sdca(make_problem([1.0], lam), linear_rows(X), tol=1e-9, random_state=0)
-    assert_allclose(np.linalg.norm(best.w), 1 / np.sqrt(lam), rtol=1e-6)
-    assert_allclose(optimum_norm_bound(lam, np.sqrt(lam)), 1 / np.sqrt(lam))
 
 
 # The projection

@@ -105,16 +105,6 @@ def test_n_runs_is_rounded_up():
     assert_array_equal(n_runs([0.9, 0.37, 0.36, 0.05, 0.04, 1e-3]), [1, 1, 2, 3, 4, 7])
 
 
-def test_best_of_runs_covers_whole_runs():
-    """Runs of ⌊T/s⌋ steps, each within Theorem 3 for delta = 1/e, are within the printed bound."""
-    n_steps = np.arange(9, 3000)
-    for delta in (0.3, 0.1, 0.02, 1e-6):
-        runs = n_runs(delta)
-        usable = n_steps[n_steps >= 3 * runs]
-        single = random_iterate_bound(usable // runs, 0.1, 1.0, np.exp(-1))
-        assert np.all(single <= best_of_runs_bound(usable, 0.1, 1.0, delta))
-
-
 @pytest.mark.parametrize("bound", [*PLAIN, *WITH_DELTA])
 def test_bounds_are_broadcast(bound):
     n_steps, lam = np.array([[20], [300]]), np.array([0.01, 0.1, 3.0])
@@ -138,38 +128,6 @@ def test_bounds_fall_with_steps_and_lam_and_grow_with_radius(n_steps, share, rad
             assert applied(bound, more * n_steps, lam, radius, **options) < value
             assert applied(bound, n_steps, factor * lam, radius, **options) < value
             assert applied(bound, n_steps, lam, factor * radius, **options) > value
-
-
-@given(positive, positive, st.floats(1.01, 10))
-def test_constants_fall_with_lam_and_grow_with_radius(lam, radius, factor):
-    for projection in (False, True):
-        value = objective_bound(lam, radius, projection=projection)
-        assert objective_bound(factor * lam, radius, projection=projection) < value
-        assert objective_bound(lam, factor * radius, projection=projection) > value
-    value = optimum_norm_bound(lam, radius)
-    assert optimum_norm_bound(factor * lam, radius) < value
-    assert optimum_norm_bound(lam, factor * radius) >= value
-
-
-@given(steps, st.floats(1e-6, 1), positive, st.floats(1e-4, 0.3), st.floats(1.01, 10))
-def test_bounds_grow_as_doubt_falls_and_with_the_regret(n_steps, share, radius, delta, factor):
-    where = (n_steps, share * radius**2, radius)
-    bounds = (random_iterate_bound, generalization_bound, mean_excess_bound, high_probability_bound)
-    for bound in (*bounds, measured_regret_bound):
-        assert applied(bound, *where, delta / factor) > applied(bound, *where, delta)
-    # Two probabilities may have the same number of runs.
-    assert best_of_runs_bound(*where, delta / factor) >= best_of_runs_bound(*where, delta)
-    assert 1 < measured_regret_bound(1, *where, delta) < measured_regret_bound(2, *where, delta)
-
-
-@given(steps, positive, positive, st.floats(1e-6, 0.999))
-def test_bounds_of_corollaries_follow_from_the_theorems(n_steps, lam, radius, delta):
-    where = (n_steps, lam, radius)
-    assert convergence_bound(*where) >= average_iterate_bound(*where, projection=True)
-    share = delta / (4 * np.log(n_steps))
-    likely = mean_excess_bound(*where, delta)
-    assert likely == generalization_bound(*where, share)
-    assert likely > average_iterate_bound(*where), "what is likely is no less than what is expected"
 
 
 # Errors

@@ -83,11 +83,6 @@ def test_parallel_for_does_every_piece_once(n_pieces):
     assert sorted(done) == [(i, -i) for i in range(n_pieces)]
 
 
-def test_parallel_for_runs_pieces_at_the_same_time():
-    barrier = threading.Barrier(3, timeout=10)
-    parallel_for(lambda k: barrier.wait(), [(k,) for k in range(3)])
-
-
 @pytest.mark.parametrize("broken", [0, 1, 3])
 def test_parallel_for_raises_when_no_piece_is_running(broken):
     running = []

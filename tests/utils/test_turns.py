@@ -25,21 +25,28 @@ def in_thread(function):
     return thread
 
 
-def test_turns_come_one_at_a_time_in_the_order_of_coming():
-    owner, begun, go, order = Owner(), Event(), Event(), []
+def held(owner, go):
+    """A thread whose turn lasts until it may go."""
+    begun = Event()
 
     def hold():
         with Turn(owner, "rows"):
             begun.set()
             go.wait(10.0)
-            order.append(0)
+
+    thread = in_thread(hold)
+    begun.wait(10.0)
+    return thread
+
+
+def test_turns_come_one_at_a_time_in_the_order_of_coming():
+    owner, go, order = Owner(), Event(), []
 
     def follow(number):
         with Turn(owner, "rows"):
             order.append(number)
 
-    threads = [in_thread(hold)]
-    begun.wait(10.0)
+    threads = [held(owner, go)]
     for number in (1, 2):
         threads.append(in_thread(lambda number=number: follow(number)))
         while len(turns._line_of(owner)) < 1 + number:
@@ -48,7 +55,7 @@ def test_turns_come_one_at_a_time_in_the_order_of_coming():
     go.set()
     for thread in threads:
         thread.join(10.0)
-    assert order == [0, 1, 2]
+    assert order == [1, 2]
 
 
 def test_turn_ends_with_an_error():
@@ -128,19 +135,13 @@ def test_turn_of_a_thread_that_goes_on_meanwhile_is_waited_for():
 
 
 def test_wait_for_a_turn_ends_with_an_interrupt(monkeypatch):
-    owner, begun, go = Owner(), Event(), Event()
-
-    def hold():
-        with Turn(owner, "rows"):
-            begun.set()
-            go.wait(10.0)
+    owner, go = Owner(), Event()
 
     class Pressed(Event):
         def wait(self, timeout=None):
             raise KeyboardInterrupt
 
-    thread = in_thread(hold)
-    begun.wait(10.0)
+    thread = held(owner, go)
     with monkeypatch.context() as patch:
         patch.setattr(turns, "Event", Pressed)
         with pytest.raises(KeyboardInterrupt), Turn(owner, "rows"):
