@@ -47,15 +47,6 @@ def _compiled():
         Estimator(epochs=1).fit(*data(2))
 
 
-def assert_stops(clf, X, y):
-    """A fit that Ctrl-C stops raises, warns of nothing and says how far it has come."""
-    message = rf"{type(clf).__name__} was stopped by Ctrl-C after \d+ steps.*relative gap of \d"
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", ConvergenceWarning)
-        with pytest.raises(KeyboardInterrupt, match=message):
-            clf.fit(X, y)
-
-
 def assert_usable(clf, X, y):
     n_classes = np.unique(y).size
     assert np.all(clf.n_steps_ >= 1)
@@ -103,39 +94,6 @@ def test_ctrl_c_twice_keeps_what_there_was(Estimator, fitted):
         assert not fitted_names(clf)
     # Nothing is left behind that would disturb the next fit.
     assert clf.set_callbacks().set_params(C=1.0, epochs=1).fit(X, y).score(X, y) > 0.6
-
-
-@NEEDS_CALLBACKS
-def test_handler_of_the_user_is_restored_and_gets_the_second_press():
-    X, y = data(2)
-    presses = []
-
-    def own(number, frame):
-        presses.append(number)
-
-    signal.signal(signal.SIGINT, own)
-    try:
-        assert_stops(PegasosSVC(epochs=10**4).set_callbacks(Pressing(1)), X, y)
-        assert signal.getsignal(signal.SIGINT) is own
-        assert presses == []
-        with pytest.raises(KeyboardInterrupt):
-            PegasosSVC(epochs=10**4).set_callbacks(Pressing(2)).fit(X, y)
-        assert signal.getsignal(signal.SIGINT) is own
-        assert presses == [signal.SIGINT]
-        with pytest.raises(ValueError, match="batch_size"):
-            PegasosSVC(batch_size=10**6).fit(X, y)
-        assert signal.getsignal(signal.SIGINT) is own
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def test_block_inside_an_interrupted_one_is_interrupted():
-    """The outer fit waits for the inner, which had not heard of Ctrl-C."""
-    with interruptible(Stopper()) as outer:
-        press()
-        with interruptible(Stopper()) as inner:
-            assert inner.reason() == "interrupted"
-    assert outer.reason() == "interrupted"
 
 
 def test_interrupted_validation_raises_at_once(monkeypatch):

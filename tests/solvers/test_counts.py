@@ -18,8 +18,6 @@ from solver_cases import (
     assert_same_result,
     by_the_book,
     each_average,
-    each_batch_size,
-    each_kernel,
     each_source,
     exact_gram,
     make_any_rows,
@@ -38,25 +36,6 @@ from kpegasos import (
     pegasos,
 )
 from kpegasos.core.averaging import AVERAGES
-
-
-@each_kernel
-@each_batch_size
-def test_data_decides_every_way(kernel, batch_size):
-    """The exact tests mean something: violators, others, and margins of exactly 1 all occur."""
-    expected = by_the_book(kernel, batch_size=batch_size)
-    n_draws = steps_for(batch_size) * batch_size
-    assert 0.15 * n_draws < sum(expected.counts) < 0.85 * n_draws
-    assert 0 in expected.counts
-    assert max(expected.counts) > 2
-    assert expected.counts != by_the_book(kernel, batch_size=batch_size, weighted=True).counts
-    draws = stream(M, n_draws)
-    margins = [
-        DATA.y[i] * naive._dot(w, [int(k) for k in exact_gram(kernel)[i]])
-        for t, w in enumerate(expected.iterates[:-1], start=1)
-        for i in draws[t * batch_size : (t + 1) * batch_size]
-    ]
-    assert 1 in margins
 
 
 # --- every way of a run ---
@@ -222,21 +201,6 @@ def test_linear_members_equal_subset(form, average, projection):
     subset = pegasos(part, linear_rows(X[members], intercept_scaling=2.0), **options)
     assert_same_result(result, subset)
     assert_array_equal(result.w, subset.w)
-
-
-def test_linear_csr_with_duplicates():
-    """Entries stored twice add up, also in the norms of the projection."""
-    X = sparse.csr_matrix(DATA.X)
-    halves = sparse.csr_matrix(
-        (np.repeat(X.data / 2, 2), np.repeat(X.indices, 2), 2 * X.indptr), shape=X.shape
-    )
-    kept = halves.copy()
-    assert not halves.has_canonical_format
-    assert_same_result(
-        run_pegasos(linear_rows(halves), projection=True),
-        run_pegasos(linear_rows(X), projection=True),
-    )
-    assert_array_equal(halves.data, kept.data)
 
 
 def test_linear_empty_rows_and_columns():

@@ -116,26 +116,6 @@ def test_history_evaluations_of_nested_runs_add_up(source, average):
 # --- checkpoints ---
 
 
-@pytest.mark.parametrize(
-    ("checkpoints", "expected"),
-    [
-        ("epoch", [13, 25, 37, 50, 62, 63]),
-        ("auto", [13, 25, 62, 63]),
-        ("log", [1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 25, 32, 40, 50, 63]),
-        ([40, 2, 2, 700], [2, 40, 63]),
-        (np.array([63, 5]), [5, 63]),
-        ([], [63]),
-        (None, [63]),
-    ],
-    ids=str,
-)
-def test_history_checkpoints(checkpoints, expected):
-    options = {"n_steps": 63, "checkpoints": checkpoints}
-    history = run_pegasos(make_kernel_rows("cached"), 3, **options).history
-    assert_array_equal(history["iteration"], expected)
-    assert_allclose(history["epoch"], 3 * np.array(expected) / M)
-
-
 def test_checkpoints_are_not_counted_one_by_one():
     assert len(Checkpoints("epoch", 0, 40 * 10**15, 40, 1)) == 10**15
 
@@ -172,6 +152,17 @@ def test_checkpoints_one_by_one(checkpoints, first, n_steps, n_samples, data):
     assert len(points) == len(expected)
     assert list(points) == expected
     assert list(points) == expected  # and again
+
+
+@pytest.mark.parametrize(
+    "checkpoints", ["epoch", "auto", "log", [40, 2, 2, 700], [], None], ids=str
+)
+def test_history_is_recorded_at_the_checkpoints(checkpoints):
+    options = {"n_steps": 63, "checkpoints": checkpoints}
+    history = run_pegasos(make_kernel_rows("cached"), 3, **options).history
+    expected = expected_checkpoints(checkpoints, 0, 63, M, 3)
+    assert_array_equal(history["iteration"], expected)
+    assert_allclose(history["epoch"], 3 * np.array(expected) / M)
 
 
 def test_growing_steps_begin_at_an_eighth_of_an_epoch_of_batches():

@@ -41,13 +41,6 @@ def test_slices_do_not_matter(source, average, first_slice, monkeypatch):
     assert_same_result(run_pegasos(make_any_rows(source), **options), whole)
 
 
-@pytest.mark.parametrize("Rows", [CachedRows, UncachedRows])
-@pytest.mark.parametrize("tile_rows", [1, 2, 16, 36, 37, 256])
-def test_tile_rows_do_not_matter(Rows, tile_rows):
-    rows = Rows(KernelMatrix(KERNELS["poly"][0], DATA.X), tile_rows=tile_rows)
-    assert_array_equal(run_pegasos(rows, 3).alpha, by_the_book("poly", batch_size=3).counts)
-
-
 @pytest.mark.parametrize("n_rows", [20, 21, 25, 30, 40, 60, 80, 1000])
 def test_cache_size_does_not_matter(n_rows):
     values = KernelMatrix(RBF(0.3), DATA.X)

@@ -28,7 +28,7 @@ from kpegasos.core.state import PegasosOptions
 from kpegasos.rows.features import HeldFactor, StreamedFactor
 from kpegasos.solvers.driver import TimeSlicer
 from kpegasos.solvers.pegasos import make_run
-from kpegasos.solvers.polish import InteriorPointAscent, polish, shape_of_sets
+from kpegasos.solvers.polish import InteriorPointAscent, polish
 from kpegasos.utils import tuning
 from kpegasos.utils.patience import CutShort, heeding
 
@@ -171,12 +171,6 @@ def test_polish_ends_at_the_optimum_of_large_polynomials(seed):
     assert result.objective - result.dual_bound <= 1e-3 * float(objective)
 
 
-def test_few_examples_are_a_single_working_set():
-    few = 2 * tuning.SMALL_WORKING_SET
-    assert shape_of_sets(few, few)[0] == few
-    assert shape_of_sets(few + 1, few + 1)[0] == tuning.SMALL_WORKING_SET
-
-
 # --- features: Newton steps -----------------------------------------------------------------------
 
 
@@ -301,21 +295,17 @@ def test_single_coordinates_go_first_where_systems_are_large(monkeypatch):
     assert hard.history["epoch"][-1] < 100
 
 
-def test_newton_steps_are_due_where_the_gap_stands_still():
-    task, X = binary(20)
-    run = run_on(task, X)
-    ascent = InteriorPointAscent(run.problem, run.rows, run.state, max_epochs=10)
-    ascent._at_once, ascent._patience, ascent._gaps = False, 1e9, [0.5, 0.5, 0.5]
-    assert ascent._is_due()
+STILL, FALLING = [0.5, 0.5, 0.5], [1e-1, 1e-2, 1e-3]
 
 
-@pytest.mark.parametrize(("patience", "due"), [(4.9, True), (5.1, False)])
-def test_newton_steps_are_due_where_single_coordinates_take_longer(patience, due):
+@pytest.mark.parametrize(
+    ("gaps", "patience", "due"), [(STILL, 1e9, True), (FALLING, 4.9, True), (FALLING, 5.1, False)]
+)
+def test_newton_steps_are_due_where_single_coordinates_take_longer(gaps, patience, due):
     """Of a gap that falls by ten an epoch, two epochs are left after three."""
-    task, X = binary(20)
-    run = run_on(task, X)
+    run = run_on(*binary(20))
     ascent = InteriorPointAscent(run.problem, run.rows, run.state, max_epochs=10)
-    ascent._at_once, ascent._patience, ascent._gaps = False, patience, [1e-1, 1e-2, 1e-3]
+    ascent._at_once, ascent._patience, ascent._gaps = False, patience, gaps
     ascent._certifier.tol = 1e-5
     assert ascent._is_due() == due
 

@@ -192,15 +192,3 @@ def test_usual_float64_fits_need_no_second_look():
     clf = PegasosSVC(gamma=2.0, C=10.0, random_state=0).fit(moons, labels)
     assert clf.history_["kernel_evaluations"][-1] == 200**2
     assert (clf.history_["rounding"] < 1e-7 * clf.objective_).all()
-
-
-def test_exact_values_of_groups_far_apart_are_bounded():
-    """A centre would round the differences that are taken."""
-    rng = np.random.default_rng(0)
-    rows = rng.normal(size=(40, 3))
-    rows[20:] += [1e5, 7e4, 0.0]
-    differences = rows[:, None].astype(np.longdouble) - rows
-    truth = np.exp(-0.5 * np.square(differences).sum(axis=2))
-    coef = rng.random(40)
-    sums, rounding, _ = ExactValues(RBF(0.5), rows).products(coef, np.ones(40, bool), 1.0)
-    assert (np.abs(sums - truth @ coef) <= rounding).all()

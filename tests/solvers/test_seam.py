@@ -128,15 +128,6 @@ def test_rows_from_outside_serve_pegasos(holds_rows, average, batch_size, projec
 
 
 @each_kind
-def test_rows_from_outside_take_over_a_state(holds_rows):
-    """From rows that hold no margins, and back to them."""
-    state = run_pegasos(make_kernel_rows("uncached"), n_steps=30).state
-    state = run_pegasos(DenseRows(DATA.X, holds_rows=holds_rows), n_steps=50, state=state).state
-    result = run_pegasos(make_kernel_rows("uncached"), n_steps=71, state=state)
-    assert_array_equal(result.alpha, by_the_book().counts)
-
-
-@each_kind
 @pytest.mark.parametrize("weighted", [False, True])
 def test_rows_from_outside_serve_dual_ascent(holds_rows, weighted):
     """By single examples, and by working sets where they hold rows."""
@@ -186,9 +177,9 @@ def test_rows_are_asked_for_by_the_margins_of_the_average(average, batch_size):
 # --- a solver from outside ---
 
 
-def drive(run, tol=None):
+def drive(run):
     while not run.finished:
-        run.advance(Stopper(), tol)
+        run.advance(Stopper())
     return run.result()
 
 
@@ -213,39 +204,3 @@ def test_solver_from_outside_runs_on_any_rows(source):
     assert_allclose(
         result.objective, naive.primal(coef, exact_gram("linear"), DATA.y, DATA.lam), rtol=1e-9
     )
-
-
-def test_solver_from_outside_stops_at_a_tolerance():
-    run = BatchSubgradient(make_task(), DenseRows(DATA.X, holds_rows=False), 10**6)
-    result = drive(run, tol=0.1)
-    assert result.status == "tolerance"
-    assert result.relative_gap <= 0.1 < result.history["relative_gap"][-2]
-    assert result.objective - true_optimum(False) <= result.gap
-
-
-def test_solver_from_outside_hears_a_stopper():
-    run = BatchSubgradient(make_task(), DenseRows(DATA.X, holds_rows=False), 10**6)
-    stopper = Stopper()
-    stopper.interrupt()
-    while not run.finished:
-        run.advance(stopper)
-    assert run.result().status == "interrupted"
-    assert 1 <= run.state.steps < 10**3
-    run = BatchSubgradient(make_task(), DenseRows(DATA.X, holds_rows=False), 10**6)
-    run.advance(Stopper())
-    run.stop()
-    assert (run.result().status, run.result().n_steps) == ("stopped", 1)
-
-
-@pytest.mark.parametrize("source", ["precomputed", "cached", "evicting", "uncached"])
-def test_dual_ascent_in_another_order(source):
-    """Cyclic coordinate ascent is the same class with another stream."""
-    task, rows = make_task(), make_kernel_rows(source)
-    state = new_state(M, rows.image_size, PegasosOptions(average=None), task.lam, seed=0)
-    cyclic = IndexStream(M, lambda rng, n_samples: np.arange(n_samples), 0)
-    result = drive(DualAscent(task, rows, state, max_epochs=300, stream=cyclic), tol=1e-7)
-    assert result.status == "tolerance"
-    assert_allclose(result.objective, true_optimum(False), rtol=2e-7)
-    again = new_state(M, rows.image_size, PegasosOptions(average=None), task.lam, seed=99)
-    repeated = drive(DualAscent(task, rows, again, max_epochs=300, stream=cyclic), tol=1e-7)
-    assert_same_result(repeated, result)
