@@ -10,24 +10,6 @@ from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils.validation import draw_seed
 
 
-@pytest.mark.parametrize("n_classes", [2, 4])
-@pytest.mark.parametrize(("average", "batch_size"), [("weighted", 1), ("suffix", 6), (None, 1)])
-def test_linear_kernel_equals_linear_estimator(n_classes, average, batch_size):
-    X, y = integers(n_classes)
-    common = {"average": average, "batch_size": batch_size, "checkpoints": "epoch", **EXACT}
-    common["decision_function_shape"] = "ovo"  # a vote may hang on a rounded zero
-    a = PegasosSVC(kernel="linear", **common).fit(X, y)
-    b = LinearPegasosSVC(**common).fit(X, y)
-    np.testing.assert_array_equal(counts_of(a), counts_of(b))
-    np.testing.assert_array_equal(a.support_, b.support_)
-    np.testing.assert_array_equal(a.n_support_, b.n_support_)
-    np.testing.assert_allclose(a.dual_coef_, b.dual_coef_, rtol=1e-12)
-    np.testing.assert_allclose(a.coef_, b.coef_, rtol=1e-8, atol=1e-10)
-    np.testing.assert_allclose(a.intercept_, b.intercept_, rtol=1e-8, atol=1e-10)
-    np.testing.assert_allclose(a.duality_gap_, b.duality_gap_, rtol=1e-6)
-    np.testing.assert_allclose(a.decision_function(X), b.decision_function(X), atol=1e-9)
-
-
 @BOTH
 @pytest.mark.parametrize(
     "options",

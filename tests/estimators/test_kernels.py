@@ -14,9 +14,6 @@ from sklearn.utils import get_tags
 from kpegasos import LinearPegasosSVC, PegasosSVC, PegasosSVCCV
 
 POLY = {"kernel": "poly", "gamma": 0.5, "degree": 2, "coef0": 1.0}
-each_cache = pytest.mark.parametrize("cache", ["precomputed", "cached", "streamed"])
-
-
 # --- names ---
 
 
@@ -45,14 +42,6 @@ def test_gamma_names(kernel, form, gamma):
     assert_allclose(a.decision_function(Z), b.decision_function(Z), rtol=1e-9)
 
 
-def test_sigmoid_has_no_certificate():
-    X, y = two_classes()
-    clf = PegasosSVC(kernel="sigmoid", gamma=0.5, random_state=0).fit(X, y)
-    assert np.isnan([clf.duality_gap_, clf.relative_gap_, *clf.history_["gap"]]).all()
-    assert np.isfinite(clf.objective_)
-    assert np.isfinite(clf.decision_function(X)).all()
-
-
 @pytest.mark.parametrize(("kernel", "C"), [("rbf", 10.0), ("poly", 10.0), ("primal", 1.0)])
 def test_accuracy_is_that_of_svc(kernel, C):
     X, y = load_digits(return_X_y=True)
@@ -68,28 +57,6 @@ def test_accuracy_is_that_of_svc(kernel, C):
 
 
 # --- functions, and matrices ---
-
-
-@each_cache
-def test_kernel_over_objects_by_index(cache):
-    """Rows of X are places in a list of things that are no vectors."""
-    rng = np.random.default_rng(0)
-    chances = [(0.6, 0.2, 0.2)] * 30 + [(0.2, 0.2, 0.6)] * 30
-    words = ["".join(rng.choice(list("abc"), p=p, size=9)) for p in chances]
-    counts = np.array([[word.count(c) for c in "abc"] for word in words], dtype=float)
-
-    def common_letters(A, B):
-        left, right = (counts[rows[:, 0].astype(int)] for rows in (A, B))
-        return left @ right.T
-
-    indices, y = np.arange(60)[:, None], np.repeat([0, 1], 30)
-    train = np.arange(60) % 3 > 0
-    options = {"cache": cache, "random_state": 0}
-    model = PegasosSVC(kernel=common_letters, **options).fit(indices[train], y[train])
-    expected = PegasosSVC(kernel="linear", **options).fit(counts[train], y[train])
-    assert_array_equal(model.alpha_, expected.alpha_)
-    assert_allclose(model.relative_gap_, expected.relative_gap_, rtol=1e-6)
-    assert_array_equal(model.predict(indices[~train]), expected.predict(counts[~train]))
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -112,6 +79,3 @@ def test_precomputed_is_the_name(n_classes, dtype, tmp_path):
     e = clone(a).fit(X[train], y[train], weight)
     assert_close_model(d, e, gram[test, train], X[test], rtol=1e-5)
     assert get_tags(d).input_tags.pairwise
-
-
-# --- compositions ---

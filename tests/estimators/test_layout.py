@@ -41,17 +41,6 @@ def test_alpha_of_several_pairs_is_sparse(Estimator, projection):
 
 
 @BOTH
-def test_alpha_with_projection_is_real(Estimator):
-    X, y = integers(2)
-    clf = Estimator(projection=True, **EXACT).fit(X, y)
-    assert clf.alpha_.dtype == np.float64
-    assert np.any(clf.alpha_ != np.round(clf.alpha_))
-    # The iterates stay in the ball of radius 1/sqrt(lam), hence their averages too.
-    slack = np.maximum(0, 1 - np.where(y == 1, 1, -1) * clf.decision_function(X)).mean()
-    assert clf.objective_ - slack <= 0.5 + 1e-9
-
-
-@BOTH
 def test_attributes_of_multiclass_are_per_pair(Estimator):
     X, y = four_classes()
     clf = Estimator(random_state=0, epochs=3).fit(X, y)

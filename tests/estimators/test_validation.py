@@ -281,26 +281,6 @@ def test_tol_and_polish_need_a_certificate(parameters):
     assert_rejected(PegasosSVC(kernel="sigmoid", **parameters), X, Y, match)
 
 
-@pytest.mark.parametrize("given", [True, False])
-@pytest.mark.parametrize("factor", [-1.0, 1.0], ids=["negative", "shifted"])
-def test_indefinite_kernel_certifies_nothing(given, factor):
-    """A negative squared norm, or a dual value above the primal, is no gap of zero."""
-
-    def kernel(A, B):
-        return factor * (A @ B.T) - (300.0 if factor > 0 else 0.0)
-
-    clf = PegasosSVC(kernel="precomputed" if given else kernel, tol=0.1, random_state=0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        try:
-            clf.fit(kernel(X, X) if given else X, Y)
-        except ValueError as error:
-            assert "positive semi-definite" in str(error)  # noqa: PT017
-            assert_nothing_fitted(clf)
-        else:
-            assert np.isnan(clf.relative_gap_)
-
-
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("cache", ["cached", "streamed", "precomputed"])
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])

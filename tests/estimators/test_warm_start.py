@@ -26,16 +26,6 @@ def test_warm_start_knows_a_number_by_its_value(Estimator):
     assert clf.set_params(C=0.5, batch_size=2).fit(X, y).n_steps_ == 120
 
 
-@BOTH
-def test_warm_start_off_starts_anew(Estimator):
-    X, y = two_classes()
-    clf = Estimator(epochs=3, random_state=0).fit(X, y)
-    once = clone(clf).fit(X, y)
-    assert_same_model(clf.fit(X, y), once, X)
-    clf.set_params(warm_start=True).fit(X, y)
-    assert_same_model(clf.set_params(warm_start=False).fit(X, y), once, X)
-
-
 def test_warm_start_goes_on_with_another_cache():
     X, y = integers(2)
     clf = PegasosSVC(epochs=2, warm_start=True, random_state=0, cache="cached").fit(X, y)

@@ -51,7 +51,9 @@ def test_cache_size_does_not_matter(n_rows):
     assert_allclose(result.margins, whole.margins, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize("checkpoints", ["epoch", "log", [1, 2, 50], range(1, 100, 7)], ids=str)
+@pytest.mark.parametrize(
+    "checkpoints", ["epoch", "log", np.array([1, 2, 50]), range(1, 100, 7)], ids=str
+)
 def test_checkpoints_do_not_matter(checkpoints):
     whole = run_pegasos(make_kernel_rows("cached"), checkpoints=None)
     assert_same_result(run_pegasos(make_kernel_rows("cached"), checkpoints=checkpoints), whole)

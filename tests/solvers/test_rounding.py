@@ -120,8 +120,12 @@ def test_given_matrix_is_not_blamed_for_its_type(dtype):
     assert result.gap >= 0
 
 
-def test_indefinite_matrix_is_still_found():
-    gram = np.tanh(0.5 * X32 @ X32.T - 1.0)
+@pytest.mark.parametrize(
+    "indefinite", [lambda K: np.tanh(0.5 * K - 1.0), lambda K: -K, lambda K: K - 300.0]
+)
+def test_indefinite_matrix_is_still_found(indefinite):
+    """A negative squared norm, or a dual value above the primal, is no gap of zero."""
+    gram = indefinite(X32 @ X32.T)
     problem = make_problem(SIGNS, 1e-4)
     with pytest.raises(ValueError, match="positive semi-definite"):
         sdca(problem, GramRows(gram), max_epochs=50, random_state=0)
