@@ -34,7 +34,7 @@ class Room(NamedTuple):
 
 _SOLVERS = (
     "tests/solvers",
-    "tests/campaigns/test_campaigns.py::test_certificates_of_the_hinge_loss_are_true",
+    "tests/campaigns/test_campaigns.py::test_campaign_finds_no_failure[certificates]",
 )
 #: Beside their own room: small runs and streams, which `fitting` drives.
 _DRIVEN = ("tests/fitting/test_small_pairs.py", "tests/estimators/test_partial_fit.py")

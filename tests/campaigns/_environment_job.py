@@ -41,32 +41,31 @@ def models(seed):
     ]
 
 
-def digests(seed, fitted=None):
+def digest(seed, fitted=None):
     """Of counts, and of everything else that a model decides by."""
     import numpy as np
     from scipy import sparse
 
     X, *_ = data(seed)
-    counts, values = hashlib.sha256(), hashlib.sha256()
+    found = hashlib.sha256()
     for model in fitted or models(seed):
         alpha = model.alpha_.toarray() if sparse.issparse(model.alpha_) else model.alpha_
-        counts.update(np.ascontiguousarray(alpha).tobytes())
-        counts.update(model.predict(X).tobytes())
-        for numbers in (model.decision_function(X), model.objective_, model.duality_gap_):
-            values.update(np.ascontiguousarray(numbers).tobytes())
-    return [counts.hexdigest(), values.hexdigest()]
+        told = alpha, model.decision_function(X), model.objective_, model.duality_gap_
+        for numbers in (*told, model.predict(X)):
+            found.update(np.ascontiguousarray(numbers).tobytes())
+    return found.hexdigest()
 
 
 # --- in company: each returns digests that should all be those of the same fits alone -------------
 
 
 def alone(seed):
-    return [digests(seed)]
+    return [digest(seed)]
 
 
 def watched(seed):
     """Without connections, without other programs, without code that data could bring."""
-    digests(seed)  # all is imported and compiled
+    digest(seed)  # all is imported and compiled
     seen = []
     forbidden = ("socket.connect", "subprocess.Popen", "os.system", "os.exec", "pickle.find_class")
 
@@ -75,7 +74,7 @@ def watched(seed):
             seen.append(event)
 
     sys.addaudithook(watch)
-    found = [digests(seed)]
+    found = [digest(seed)]
     if seen:
         raise AssertionError(f"a fit caused {sorted(set(seen))}")
     return found
@@ -90,7 +89,7 @@ def listed(seed):
             read.add(str(arguments[0]))
 
     sys.addaudithook(watch)
-    digests(seed)
+    digest(seed)
     return sorted(read)
 
 
@@ -98,48 +97,48 @@ def in_no_folder(seed):
     import os
     import tempfile
 
-    digests(seed)  # numba cannot compile there: it asks for the folder
+    digest(seed)  # numba cannot compile there: it asks for the folder
 
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-    return [digests(seed)]
+    return [digest(seed)]
 
 
 def threads(seed):
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(8) as pool:
-        return list(pool.map(digests, [seed] * 12))
+        return list(pool.map(digest, [seed] * 12))
 
 
 def processes(context, seed):
     import multiprocessing
 
-    before = digests(seed)
+    before = digest(seed)
     with multiprocessing.get_context(context).Pool(2) as pool:
-        return [before, *pool.map(digests, [seed, seed]), digests(seed)]
+        return [before, *pool.map(digest, [seed, seed]), digest(seed)]
 
 
 def fork_while_fitting(seed):
     """Children that begin while other threads hold whatever a fit may hold."""
     from concurrent.futures import ThreadPoolExecutor
 
-    digests(seed)  # so that no thread compiles: numba's lock does not live on in a child
+    digest(seed)  # so that no thread compiles: numba's lock does not live on in a child
     with ThreadPoolExecutor(2) as pool:
-        running = [pool.submit(digests, seed) for _ in range(6)]
+        running = [pool.submit(digest, seed) for _ in range(6)]
         return [*processes("fork", seed), *(each.result() for each in running)]
 
 
 def loky(seed):
     from joblib import Parallel, delayed
 
-    return Parallel(n_jobs=2, backend="loky")(delayed(digests)(seed) for _ in range(3))
+    return Parallel(n_jobs=2, backend="loky")(delayed(digest)(seed) for _ in range(3))
 
 
 def decide(pickled, seed):
     import pickle
 
-    return digests(seed, fitted=pickle.loads(pickled))
+    return digest(seed, fitted=pickle.loads(pickled))
 
 
 def loaded_elsewhere(seed):

@@ -24,7 +24,7 @@ import kpegasos
 from tests.campaigns import _environment_job as job
 
 CI_TRIALS = 2
-#: A fresh process takes some 2 seconds; a cold cache, or plain Python, up to a minute.
+#: A fresh process takes some 2 seconds; a cold cache up to a minute.
 TIME_LIMIT = 300
 PACKAGE = Path(kpegasos.__file__).parent
 #: Everything is compiled anew in each process, and says so.
@@ -43,9 +43,7 @@ class Case:
     mode: str = "alone"
     processes: int = 1
     verbose: bool = False
-    refusal: str = ""
     says: list[str] = field(default_factory=list)
-    same_bits: bool = True
     statuses: tuple[int, ...] = (0,)
     names: list[str] = field(default_factory=list)
 
@@ -215,21 +213,9 @@ def harmless(case, rng):
         case.names.append(f"{name} {'unset' if value is None else 'set'}")
 
 
-def nonsense_multiplies(case, rng):
-    case.variables["KPEGASOS_GEMM"] = str(rng.choice(["", "Compiled", "1", "numpy ", "\n"]))
-    case.refusal = "^ValueError: KPEGASOS_GEMM must be 'compiled' or 'numpy', got .* instead$"
-
-
-def without_compiler(case, rng):
-    case.variables["NUMBA_DISABLE_JIT"] = "1"
-    case.same_bits = False  # sums are made in another order
-
-
 VARIABLES = [
     (4, "variables as usual", None),
     (8, "variables", harmless),
-    (0.7, "KPEGASOS_GEMM is nonsense", nonsense_multiplies),
-    (0.5, "no compiler", without_compiler),
 ]
 
 
@@ -381,10 +367,6 @@ def run(case, seed, results):
 def judge(case, ended, result, expected):
     _, said, process = ended
     context = f"{case.names}, {case.mode}, status {process.returncode}\n{said}"
-    if case.refusal:
-        assert not result.exists(), context
-        assert re.search(case.refusal, said.strip().splitlines()[-1]), context
-        return "one clear sentence"
     if case.strict and NOT_KEPT in case.says and not result.exists():
         assert re.search(NOT_KEPT, said.strip().splitlines()[-1]), context
         return "one clear sentence"
@@ -393,10 +375,7 @@ def judge(case, ended, result, expected):
     lines = [line for line in said.splitlines() if not re.search("|".join(case.says), line)]
     assert not lines if case.says else not said, context
     assert result.exists(), context
-    counts, values = expected
-    for found in json.loads(result.read_text("utf-8")):
-        assert found[0] == counts, context
-        assert found[1] == values or not case.same_bits, context
+    assert set(json.loads(result.read_text("utf-8"))) == {expected}, context
     return "the same model"
 
 
@@ -407,7 +386,7 @@ def trial(rng):
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "root"
         shutil.copytree(pristine().name, root)
-        expected = job.digests(seed)
+        expected = job.digest(seed)
         case = draw_case(rng, root)
         results = [root.parent / f"result {i}" for i in range(case.processes)]
         everyone = run(case, seed, results)

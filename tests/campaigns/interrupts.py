@@ -2,14 +2,19 @@
 
 Ctrl-C is pressed once, twice or three times at random moments of fits, streams and predictions.
 Errors come in kernels, callbacks and chunks of the user's, and in any call that the package makes,
-as when memory is exhausted. Then the call is made again.
+as when memory is exhausted. Then the call is made again. What takes long, a slow kernel, a matrix,
+a polish, a search, a path, is left within a second of the clock or of computing, whichever says
+less: on a busy machine the clock says nothing. Loops that are compiled for the first time cannot be
+left, so that a trial has to be late three times.
 """
 
 import copy
 import itertools
+import os
 import signal
 import sys
 import threading
+import time
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from unittest import mock
@@ -18,10 +23,19 @@ import numpy as np
 from scipy import sparse
 
 import kpegasos
-from kpegasos import RBF, LinearPegasosSVC, PegasosSVC, fit_chunks, make_problem, make_rows, pegasos
+from kpegasos import (
+    RBF,
+    LinearPegasosSVC,
+    PegasosSVC,
+    PegasosSVCCV,
+    fit_chunks,
+    make_problem,
+    make_rows,
+    pegasos,
+    regularization_path,
+)
 from kpegasos.fitting.observers import HAS_CALLBACKS
 from kpegasos.utils import tuning
-from tests.campaigns._pressing import Presser, in_time
 from tests.campaigns._remains import check_certificate, check_usable, model_of
 from tests.campaigns.harness import SMALL, blobs, pick, power, some
 
@@ -34,7 +48,12 @@ _ERRORS = [
 
 
 def trial(rng):
-    """End something early, and look at what remains."""
+    """End something early, or something that takes long, and look at what remains."""
+    return in_time(_phase, rng) if some(rng, 0.3) else early(rng)
+
+
+def early(rng):
+    """End something that a moment suffices for."""
     handler = signal.getsignal(signal.SIGINT)
     kind = pick(rng, [_fault, _fault, _fault, _reused_rows, _fit, _fit, _stream, _prediction])
     is_small = some(rng, 0.8) and kind in (_fault, _reused_rows)
@@ -273,6 +292,79 @@ def _reused_rows(rng):
 
 # --- Ctrl-C ---------------------------------------------------------------------------------------
 
+#: Seconds that a call may take after the last press, and seconds of computing.
+LATEST, LATEST_COMPUTING = 2.0, 1.0
+#: How often a trial that is late is made again: what is compiled for the first time has to end.
+_ATTEMPTS = 3
+
+
+def in_time(kind, rng):
+    """Make a trial, again if it was late; the last one counts."""
+    begin = rng.bit_generator.state
+    for _ in range(_ATTEMPTS - 1):
+        rng.bit_generator.state = begin
+        try:
+            return kind(rng)
+        except AssertionError as error:
+            if " s late" not in str(error):
+                raise
+    rng.bit_generator.state = begin
+    return kind(rng)
+
+
+class Presser:
+    """Presses Ctrl-C after given delays, and lets it interrupt a call only.
+
+    Parameters
+    ----------
+    delays : list of float
+        Seconds before the first press, and between presses.
+    """
+
+    def __init__(self, delays):
+        self.delays = delays
+        self.late = 0.0
+        self._listening = False
+        self._begun = threading.Event()
+        self._pressed = (0.0, 0.0)
+
+    def _handle(self, number, frame):
+        if self._listening:
+            raise KeyboardInterrupt
+
+    def _press(self):
+        self._begun.wait()
+        for delay in self.delays:
+            time.sleep(delay)
+            self._pressed = time.perf_counter(), time.process_time()
+            os.kill(os.getpid(), signal.SIGINT)
+
+    def during(self, call):
+        """Make a call and press; returns the KeyboardInterrupt that ended it, if one did."""
+        before = signal.signal(signal.SIGINT, self._handle)
+        thread = threading.Thread(target=self._press)
+        raised = None
+        try:
+            thread.start()
+            try:
+                try:
+                    self._listening = True
+                    self._begun.set()
+                    call()
+                finally:
+                    self._listening = False
+            except KeyboardInterrupt as error:
+                raised = error
+            ended = time.perf_counter(), time.process_time()
+            thread.join()
+            handler = signal.getsignal(signal.SIGINT)
+        finally:
+            signal.signal(signal.SIGINT, before)
+        assert handler == self._handle, "the handler of before has not been restored"
+        self.late, computing = (e - p for e, p in zip(ended, self._pressed, strict=True))
+        assert self.late < LATEST or computing < LATEST_COMPUTING, f"{self.late:.1f} s late"
+        return raised
+
 
 def _presser(rng):
     """One press, or several in quick succession."""
@@ -413,3 +505,79 @@ def _prediction(rng):
     assert model_of(estimator) == before
     np.testing.assert_array_equal(estimator.predict(X), expected)
     return "prediction: as before"
+
+
+# --- calls that take long -------------------------------------------------------------------------
+
+
+class Slow:
+    """A Gaussian kernel that computes for some seconds for each value."""
+
+    def __init__(self, seconds):
+        self.seconds = seconds
+
+    def __call__(self, A, B):
+        until = time.thread_time() + self.seconds * len(A) * len(B)
+        while time.thread_time() < until:
+            pass
+        return RBF(0.2).block(A, B)
+
+
+def _long_call(rng, kind, X, y, kernel):
+    """An estimator, and a call that takes long: of the estimator, or beside it."""
+    options = {"kernel": kernel, "n_jobs": pick(rng, [None, 2]), "random_state": 0}
+    if kind == "search":
+        mb = pick(rng, ["auto", 20.0])
+        model = PegasosSVCCV(Cs=3, gammas=3, cv=3, refit=False, cache_mb=mb, **options)
+        return model, lambda: model.fit(X, y)
+    if kind == "stream":
+        model, parts = LinearPegasosSVC(random_state=0), np.array_split(np.arange(len(y)), 5)
+        chunks = [(X[part], y[part]) for part in parts]
+        return model, lambda: fit_chunks(model, chunks, epochs=10**4)
+    options |= {"C": power(rng, 0, 3), "cache": pick(rng, ["auto", "cached"])}
+    model = PegasosSVC(**options)
+    if kind == "prediction":
+        seconds, kernel.seconds = kernel.seconds, 0.0
+        model.set_params(epochs=2).fit(X, y)
+        kernel.seconds = seconds
+        many = X[rng.integers(len(X), size=int(power(rng, 2, 3.5)))]
+        return model, lambda: model.decision_function(many)
+    if kind == "path":
+        problem = make_problem(np.where(y > 0, 1.0, -1.0), lam=1.0)
+        rows, Cs = {"kernel": kernel, "cache": "cached"}, np.logspace(-1, 4, 8)
+        return model, lambda: regularization_path(problem, make_rows(X, **rows), Cs, tol=1e-4)
+    model.set_params(polish=some(rng, 0.6), tol=1e-4)
+    return model, lambda: model.fit(X, y)
+
+
+def _phase(rng):
+    """Matrices, rows, polishes, searches, paths, predictions and streams are left in time."""
+    kind = pick(rng, ["fit", "fit", "search", "search", "path", "prediction", "stream"])
+    is_slow = kind == "prediction" or some(rng, 0.5)
+    X, y = blobs(rng, int(rng.integers(50, 300) if is_slow else rng.integers(1000, 5000)), 30)
+    kernel = Slow(power(rng, -5.5, -3)) if is_slow else "rbf"
+    model, call = _long_call(rng, kind, X, y, kernel)
+    seconds, ended = power(rng, -2, 0.3), "Ctrl-C"
+    if kind in ("fit", "search") and some(rng, 0.4):
+        ended = "max_time"
+        model.set_params(max_time=seconds)
+        begin = np.array([time.perf_counter(), time.process_time()])
+        call()
+        late, computing = [time.perf_counter(), time.process_time()] - begin - seconds
+        if is_slow and kind == "fit":
+            # Diagonal, a row, and the rows of the support of each pair: a first model has them.
+            n_values = len(y) * (model.classes_.size - 1) * (2 + model.support_.size)
+            late, computing = np.array([late, computing]) - kernel.seconds * n_values
+        # Two threads compute at a time.
+        assert min(late, computing / 2) < 1.0, f"{late:.1f} s late, {computing:.1f} of computing"
+    else:
+        again = [float(rng.uniform(0.01, 0.5))] * some(rng, 0.4)
+        Presser([seconds, *again]).during(call)
+    if is_slow:
+        kernel.seconds = 0.0
+    if kind == "search":
+        assert ended != "max_time" or model.status_ in ("max_time", "completed")
+        assert not hasattr(model, "best_params_") or model.best_params_["C"] in model.Cs_
+    elif ended == "max_time" or hasattr(model, "classes_"):
+        check_usable(model, X[:100], 30)
+    return f"{kind}{' of a slow kernel' if is_slow and kind != 'stream' else ''}: {ended}"

@@ -204,6 +204,8 @@ def test_search_without_a_complete_cell_chooses_nothing():
     assert np.isnan(search.cv_results_["mean_test_score"]).all()
     with pytest.raises(ValueError, match=r"no model of all examples.*stopped before it"):
         search.predict(X)
+    with pytest.raises(AttributeError, match="since the search ended before any cell was done"):
+        search.best_params_  # noqa: B018
 
 
 def test_interrupted_refit_leaves_the_search(monkeypatch):
