@@ -12,15 +12,6 @@ from sklearn.exceptions import ConvergenceWarning
 from kpegasos.exports.native import TRUSTED
 
 
-def test_search_that_was_pickled_predicts_and_goes_on():
-    X, y = blobs(3)
-    search = small(calibration="isotonic", scoring="f1_macro", warm_start=True).fit(X, y)
-    back = pickle.loads(pickle.dumps(search))
-    np.testing.assert_array_equal(back.predict_proba(X), search.predict_proba(X))
-    assert back.score(X, y) == search.score(X, y)
-    np.testing.assert_array_equal(back.fit(X, y).scores_, search.scores_)
-
-
 def test_skops_gives_an_unfinished_search_back_and_asks_for_trusted_types(monkeypatch):
     X, y = blobs(3)
     unfinished = small(warm_start=True, n_jobs=1)

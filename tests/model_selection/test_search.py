@@ -148,27 +148,17 @@ def test_kernels_of_ones_own_are_searched_over_C(kernel):
 
 
 def test_scores_are_the_columns_of_the_table():
-    X, y = blobs()
-    search = PegasosSVCCV(
-        Cs=[5.0, 0.5], kernel="poly", gammas=[0.1, 0.02], degrees=[3, 1], coef0s=[1.0], cv=3
-    ).fit(X, y)
+    grid = {"Cs": [5.0, 0.5], "gammas": [0.1, 0.02], "degrees": [3, 1], "coef0s": [1.0]}
+    search = PegasosSVCCV(kernel="poly", cv=3, **grid).fit(*blobs())
     table = search.cv_results_
-    given = {"C": [5.0, 0.5], "gamma": [0.1, 0.02], "degree": [3, 1], "coef0": [1.0]}
-    assert table["params"] == list(ParameterGrid(given))
+    assert table["params"] == list(ParameterGrid({n[:-1]: values for n, values in grid.items()}))
     assert search.scores_.shape == search.relative_gaps_.shape == (3, 2, 2, 1, 2)
-    np.testing.assert_array_equal(search.Cs_, [0.5, 5.0])
-    np.testing.assert_array_equal(search.gammas_, [0.02, 0.1])
-    np.testing.assert_array_equal(search.degrees_, [1, 3])
-    np.testing.assert_array_equal(search.coef0s_, [1.0])
+    for name, values in grid.items():
+        np.testing.assert_array_equal(getattr(search, f"{name}_"), sorted(values))
     for row, chosen in enumerate(table["params"]):
-        place = (
-            list(search.gammas_).index(chosen["gamma"]),
-            list(search.degrees_).index(chosen["degree"]),
-            0,
-            list(search.Cs_).index(chosen["C"]),
-        )
-        for name, value in chosen.items():
-            assert table[f"param_{name}"][row] == value
+        names = ("gamma", "degree", "coef0", "C")
+        place = tuple(list(getattr(search, f"{name}s_")).index(chosen[name]) for name in names)
+        assert [table[f"param_{name}"][row] for name in chosen] == list(chosen.values())
         for fold in range(search.n_splits_):
             assert table[f"split{fold}_test_score"][row] == search.scores_[(fold, *place)]
             assert table[f"split{fold}_relative_gap"][row] == search.relative_gaps_[(fold, *place)]

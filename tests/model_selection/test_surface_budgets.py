@@ -162,39 +162,6 @@ def test_what_is_told_is_told_one_at_a_time():
     assert overlaps == []
 
 
-class Countdown(Stopper):
-    """Has a reason after so many questions."""
-
-    def __init__(self, n_questions):
-        super().__init__()
-        self.left = n_questions
-
-    def reason(self):
-        self.left -= 1
-        return "max_time" if self.left < 0 else super().reason()
-
-
-@pytest.mark.parametrize("budget", ["shared", "rows"])
-def test_path_that_was_stopped_on_its_way_goes_on(budget):
-    Cs, settings = (0.3, 3.0, 30.0, 300.0), {"cache_mb": BUDGETS[budget]}
-    arguments = (*problem(2), [RBF(0.5)], Cs)
-    for n_questions in range(1, 300):
-        known = searched(*arguments, stopper=Countdown(n_questions), **settings)
-        done = known[0].done.copy()
-        if np.any(done.any(axis=1) & ~done.all(axis=1)):
-            break
-    else:
-        raise AssertionError("no path was stopped between two values of C")
-    before, counted = [each.copy() for each in known[0].decisions], []
-    found = searched(*arguments, known=known, on_cells=counted.append, **settings)[0]
-    assert found.done.all()
-    assert sum(counted) == np.count_nonzero(~done)
-    assert found.relative_gaps.max() <= 1e-6
-    for fold, decisions in enumerate(found.decisions):
-        np.testing.assert_array_equal(decisions[done[fold]], before[fold][done[fold]])
-    assert largest_difference({0: found}, searched(*arguments)) < 0.01
-
-
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_cells_that_are_runs_of_pegasos_go_on(n_jobs):
     arguments, settings = (*problem(3), [Sigmoid(0.01, 0.0)]), {"n_jobs": n_jobs, "seed": 3}
