@@ -21,7 +21,6 @@ from kpegasos.fitting.observers import HAS_CALLBACKS
 from kpegasos.solvers.stopping import Stopper, interruptible
 from kpegasos.utils import tuning
 
-NEEDS_CALLBACKS = pytest.mark.skipif(not HAS_CALLBACKS, reason="scikit-learn has no callbacks yet")
 # Never to be reached; max_time only keeps a failing test from running for ever.
 ENDLESS = {"n_steps": 10**9, "checkpoints": None, "max_time": 60.0, "random_state": 0}
 
@@ -32,9 +31,8 @@ def data(n_classes, n_samples=600):
     return make_blobs(n_samples, centers=n_classes, n_features=5, cluster_std=3.0, random_state=0)
 
 
-def press(times=1):
-    for _ in range(times):
-        signal.raise_signal(signal.SIGINT)
+def press():
+    signal.raise_signal(signal.SIGINT)
 
 
 def fitted_names(clf):
@@ -60,40 +58,6 @@ def assert_usable(clf, X, y):
 
 
 # --- Ctrl-C ---
-
-
-class Pressing(Recorder):
-    """A callback that presses Ctrl-C at the first checkpoint."""
-
-    def __init__(self, times):
-        super().__init__()
-        self.times = times
-
-    def on_fit_task_begin(self, estimator, context):
-        super().on_fit_task_begin(estimator, context)
-        if context.task_name == "checkpoint":
-            times, self.times = self.times, 0
-            press(times)
-
-
-@NEEDS_CALLBACKS
-@BOTH
-@pytest.mark.parametrize("fitted", [False, True])
-def test_ctrl_c_twice_keeps_what_there_was(Estimator, fitted):
-    X, y = data(3)
-    clf = Estimator(epochs=2, random_state=0)
-    if fitted:
-        decisions = clf.fit(X, y).decision_function(X)
-    pressing = Pressing(2)
-    with pytest.raises(KeyboardInterrupt):
-        clf.set_callbacks(pressing).set_params(C=0.01, epochs=10**4).fit(X * 2, y)
-    assert pressing.events[-1] == "teardown"
-    if fitted:
-        np.testing.assert_array_equal(clf.decision_function(X), decisions)
-    else:
-        assert not fitted_names(clf)
-    # Nothing is left behind that would disturb the next fit.
-    assert clf.set_callbacks().set_params(C=1.0, epochs=1).fit(X, y).score(X, y) > 0.6
 
 
 def test_interrupted_validation_raises_at_once(monkeypatch):

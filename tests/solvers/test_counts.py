@@ -123,16 +123,6 @@ def test_projection_survives_a_vanishing_scale(source, average):
 # --- special data ---
 
 
-@pytest.mark.parametrize("kernel", sorted(naive.KERNELS))
-def test_counts_of_a_gram_matrix_are_exact(kernel):
-    """A matrix of floats is exact input to both sides."""
-    K = naive.gram(DATA.X, DATA.X, kernel, **({} if kernel == "linear" else {"gamma": 0.25}))
-    expected = naive.pegasos(K, DATA.y, stream(M, 300), 2.0**-6, batch_size=3)
-    rows, options = make_rows(K, "precomputed"), {"n_steps": 100, "batch_size": 3}
-    result = pegasos(make_problem(DATA.y, 2.0**-6), rows, random_state=0, **options)
-    assert_array_equal(result.alpha, expected.counts)
-
-
 SPECIAL = {
     "one example": ([[2.0]], [-1], 1),
     "one class": (DATA.X, np.full(M, -1), 1),

@@ -67,21 +67,6 @@ def test_sdca_reaches_the_optimum(source, weighted, B):
     assert_allclose(result.intercept, B**2 * result.coef.sum(), rtol=1e-6, atol=1e-9)
 
 
-@pytest.mark.parametrize(("B", "C"), [(1.0, 0.05), (0.5, 1.0), (10.0, 1.0)])
-def test_linear_optimum_is_that_of_linear_svc(B, C):
-    """LinearSVC penalises its bias as we do: lam = 1 / (C m), the same constant feature."""
-    X, y = noisy()
-    lam = 1 / (C * y.size)
-    options = {"tol": 1e-9, "max_iter": 10**6, "random_state": 0}
-    svc = LinearSVC(C=C, loss="hinge", intercept_scaling=B, **options).fit(X, y)
-    w = [*svc.coef_[0], svc.intercept_[0] / B]
-    theirs = naive.linear_primal(w, X, y, lam, intercept_scaling=B)
-    rows = linear_rows(X, intercept_scaling=B)
-    best = sdca(make_problem(y, lam), rows, tol=1e-7, max_epochs=20_000, random_state=0)
-    assert_allclose(best.objective, theirs, rtol=1e-6)
-    assert best.dual_bound <= theirs * (1 + 1e-12)
-
-
 @pytest.mark.parametrize(("kernel", "C"), [("linear", 0.1), ("rbf", 2.0), ("poly", 0.1)])
 def test_kernel_optimum_is_that_of_svc(kernel, C):
     """SVC has a bias that costs nothing, and we none.

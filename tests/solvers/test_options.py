@@ -130,22 +130,6 @@ def test_rows_must_fit_the_problem(solve, source):
             solve(task, make_any_rows(source))
 
 
-@pytest.mark.parametrize("kind", [np.int16, np.uint8, np.uint64])
-def test_integers_of_numpy_are_integers(kind):
-    """As a grid over an array gives them; np.int16 used to crash compiled code."""
-    task, rows, options = make_task(), make_kernel_rows("cached"), {"random_state": 0}
-    expected, result = (
-        pegasos(task, rows, n_steps=as_kind(200), batch_size=as_kind(7), projection=True, **options)
-        for as_kind in (int, kind)
-    )
-    assert_same_result(result, expected)
-    assert_array_equal(result.history["epoch"], expected.history["epoch"])
-    expected, result = (
-        sdca(task, rows, max_epochs=as_kind(9), **options) for as_kind in (int, kind)
-    )
-    assert_same_result(result, expected)
-
-
 # --- sampling ---
 
 

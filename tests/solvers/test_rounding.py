@@ -135,34 +135,6 @@ def test_indefinite_matrix_is_still_found(indefinite):
 # --- bounds and records ---------------------------------------------------------------------------
 
 
-@each_pair(
-    kernel=list(KERNELS),
-    as_rows=[np.asarray, sparse.csr_array],
-    dtype=[np.float32, np.float64],
-)
-def test_rounding_bounds_the_error_of_kernel_values(kernel, as_rows, dtype):
-    rows = make_rows(as_rows(X.astype(dtype)), kernel, **KERNELS[kernel])
-    expected = exact_gram(kernel, X.astype(dtype))
-    error = np.abs(rows.gram - expected)
-    bound = rows.rounding[:, None] + rows.rounding
-    assert (error <= bound).all()
-    assert bound.max() <= 1e3 * np.finfo(dtype).eps * np.abs(expected).max()
-
-
-@pytest.mark.parametrize("far", [0.0, 1e3, 1e5])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_settled_margins_are_those_of_the_formula(far, dtype):
-    """Far from the centre differences are taken, as inner products keep no digits."""
-    side = 2 * (np.arange(Y.size) % 2)[:, None] - 1
-    rows = (0.1 * X + far * side).astype(dtype)
-    source = make_rows(rows.astype(dtype), "rbf", gamma=0.5)
-    coef = np.random.default_rng(0).normal(size=Y.size)
-    sums, rounding, _ = source.exact.products(coef, np.ones(Y.size, dtype=bool), 1.0)
-    expected = np.exp(-0.5 * cdist(rows, rows, "sqeuclidean")) @ coef
-    assert (np.abs(sums - expected) <= rounding + 1e-13).all()
-    assert rounding.max() < 1e-9
-
-
 def test_records_say_what_rounding_may_add():
     problem = make_problem(SIGNS, 1.0 / (1e3 * Y.size))
     best = optimum("rbf", problem)
