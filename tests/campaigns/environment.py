@@ -56,9 +56,9 @@ class Case:
         """Files with compiled code, always in the same order."""
         return sorted(self.root.rglob("*.nbc"))
 
-    def shell(self, script, *words):
+    def shell(self, script):
         """Let a shell do something before it becomes the process."""
-        self.prefix = [*self.prefix, "sh", "-c", f'{script}; exec "$@"', "sh", *words]
+        self.prefix = [*self.prefix, "sh", "-c", f'{script}; exec "$@"', "sh"]
 
 
 # --- what is kept of compiled code ----------------------------------------------------------------
@@ -126,45 +126,6 @@ def no_large_files(case, rng):
     case.says += [NOT_KEPT]
 
 
-@functools.cache
-def may_mount():
-    command = ["unshare", "-m", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]
-    try:
-        return subprocess.run(command, capture_output=True, check=False).returncode == 0
-    except OSError:
-        return False
-
-
-def unwritable(case, folder):
-    """Make a folder unwritable, for the superuser as well."""
-    if os.getuid():
-        for path in [folder, *folder.rglob("*")]:
-            path.chmod(0o555 if path.is_dir() else 0o444)
-    elif may_mount():
-        script = 'mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" && shift'
-        case.prefix = ["unshare", "-m", *case.prefix]
-        case.shell(script, str(folder))
-    else:
-        for cache in folder.rglob("__pycache__"):
-            shutil.rmtree(cache)
-        for room in [folder, *(path for path in folder.rglob("*") if path.is_dir())]:
-            (room / "__pycache__").write_bytes(b"")
-
-
-def package_unwritable(case, rng):
-    """What is compiled goes to the user's own folder."""
-    home = case.root / "home"
-    home.mkdir()
-    case.variables |= {"HOME": str(home), "XDG_CACHE_HOME": str(home / "cache")}
-    unwritable(case, case.root / "kpegasos")
-
-
-def nowhere_writable(case, rng):
-    case.variables |= {"HOME": "/dev/null/home", "XDG_CACHE_HOME": "/dev/null/cache"}
-    unwritable(case, case.root / "kpegasos")
-    case.says += [NOT_KEPT]
-
-
 CACHE = [
     (6, "compiled code as it was", None),
     (2, "a bit flipped", damaged(flip)),
@@ -175,8 +136,6 @@ CACHE = [
     (1, "a folder for a file", folder_instead),
     (1, "two processes compile at once", two_at_once),
     (1, "no large files", no_large_files),
-    (0.1, "package unwritable", package_unwritable),
-    (0.1, "nowhere writable", nowhere_writable),
 ]
 
 
