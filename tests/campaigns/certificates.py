@@ -10,32 +10,12 @@ import warnings
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 
-from kpegasos import (
-    RBF,
-    Constant,
-    DelayedInverse,
-    InverseSquareRoot,
-    Linear,
-    Polynomial,
-    linear_rows,
-    losses,
-    make_problem,
-    make_rows,
-    pegasos,
-    sdca,
-)
-from kpegasos.core.state import PegasosOptions
-from kpegasos.solvers.pegasos import make_run
-from kpegasos.solvers.polish import polish
-from kpegasos.solvers.stopping import Stopper
-from tests import naive_losses
 from tests.campaigns import _reference as judge
 from tests.campaigns._problems import draw_case
 from tests.campaigns._reference import LONG, UNIT
 from tests.campaigns._remains import claims_of
-from tests.campaigns.harness import check, pick, power, some
+from tests.campaigns.harness import check
 
 CI_TRIALS = 50
 
@@ -290,4 +270,3 @@ def _decisions(case, rows, spec, claim):
     smallest = LONG(np.finfo(case.rows.dtype).smallest_subnormal)
     slack = slack + smallest * (size.sum() + 2 * claim.y.size)
     return values @ coef + constant * coef.sum(), slack
-

@@ -13,7 +13,7 @@ from unittest import mock
 import numpy as np
 from scipy import sparse
 
-from kpegasos import GramRows, KernelMatrix, PegasosSVC, make_kernel
+from kpegasos import GramRows, KernelMatrix, make_kernel
 from kpegasos.core.draws import IndexStream
 from kpegasos.losses.base import TIE
 from kpegasos.utils import threads, tuning

@@ -14,7 +14,6 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from kpegasos import RBF, LinearPegasosSVC, LinearPegasosSVR, PegasosSVC, PegasosSVCCV, PegasosSVR
 from kpegasos.fitting.pairs import is_decided, one_vs_rest, one_vs_rest_bounds
-from kpegasos.kernels.pairwise import PairwiseKernel
 
 SCALING = 2.0
 

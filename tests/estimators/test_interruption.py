@@ -6,19 +6,16 @@ import subprocess
 import sys
 import threading
 import time
-import warnings
 
 import numpy as np
 import pytest
-from callback_cases import Recorder
 from models import BOTH
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
 from kpegasos import LinearPegasosSVC, PegasosSVC
 from kpegasos.estimators import base
-from kpegasos.fitting.observers import HAS_CALLBACKS
-from kpegasos.solvers.stopping import Stopper, interruptible
+from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
 
 # Never to be reached; max_time only keeps a failing test from running for ever.

@@ -20,9 +20,7 @@ from kpegasos.utils.validation import draw_seed
 
 
 @pytest.mark.parametrize("average", ["weighted", "suffix", "uniform", None])
-@pytest.mark.parametrize(
-    ("projection", "weighted"), [(False, False), (True, False), (False, True)]
-)
+@pytest.mark.parametrize(("projection", "weighted"), [(False, False), (True, False), (False, True)])
 def test_partial_fit_is_pegasos_over_the_chunks(average, projection, weighted):
     """Chunks of one example leave no choice of order: Pegasos by the book on the sequence."""
     X, y = integers(2)

@@ -1,4 +1,4 @@
-"""Searches that are stopped: what they have, what they say, and how they go on."""
+"""Searches that are stopped: what they have, what they say, and how they go on, from a file too."""
 
 import os
 import signal
@@ -7,12 +7,14 @@ from functools import cache
 
 import numpy as np
 import pytest
+import skops.io
 from search_cases import after_cells
 from searches import blobs, small
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score, make_scorer, precision_score, recall_score
 
 from kpegasos import PegasosSVC
+from kpegasos.exports.native import TRUSTED
 from kpegasos.model_selection import cells
 from kpegasos.model_selection import search as search_module
 from kpegasos.solvers.path import PathRun
@@ -321,3 +323,20 @@ def test_search_goes_on_with_other_resources():
     np.testing.assert_array_equal(search.fit(X, y).scores_, scores)
     search.set_params(warm_start=False, Cs=[1.0]).fit(X, y)
     assert search.scores_.shape == (3, 2, 1)
+
+
+def test_skops_gives_an_unfinished_search_back_and_asks_for_trusted_types(monkeypatch):
+    X, y = blobs(3)
+    unfinished = small(warm_start=True, n_jobs=1)
+    with monkeypatch.context() as patch:
+        after_cells(patch, 7, lambda stopper: setattr(stopper, "deadline", 0.0))
+        with pytest.warns(ConvergenceWarning):
+            unfinished.fit(X, y)
+    stored = skops.io.dumps(unfinished)
+    seen = set(skops.io.get_untrusted_types(data=stored))
+    assert seen <= set(TRUSTED)
+    back = skops.io.loads(stored, trusted=list(seen))
+    np.testing.assert_array_equal(back.scores_, unfinished.scores_)
+    assert back.missing_ == unfinished.missing_ != []
+    assert back.fit(X, y).missing_ == []
+    assert {name for name in TRUSTED if name.endswith(("KernelOutcome", "PairCells"))} <= seen

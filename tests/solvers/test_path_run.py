@@ -7,7 +7,7 @@ from path_cases import GRAM, LABEL, LAMS, OFFSET, POINTS, WEIGHTS, N, beginning,
 from solver_cases import Countdown, noisy, smallest_cache
 
 from kpegasos import RBF, CachedRows, GramRows, KernelMatrix
-from kpegasos.core.state import Examples, LoopState
+from kpegasos.core.state import Examples
 from kpegasos.solvers.path import PathRun, solve_among
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning

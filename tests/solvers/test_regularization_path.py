@@ -11,9 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from solver_cases import Countdown, noisy, smallest_cache
 
 from kpegasos import (
-    RBF,
     CachedRows,
-    FeatureRows,
     GramRows,
     KernelMatrix,
     Linear,
@@ -23,7 +21,6 @@ from kpegasos import (
     make_problem,
     regularization_path,
 )
-from kpegasos.rows.budget import cached_mb_needed
 from kpegasos.solvers import path as path_module
 from kpegasos.solvers.path import PathRun
 from kpegasos.solvers.stopping import Interrupted, Stopper

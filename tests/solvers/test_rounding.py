@@ -4,12 +4,10 @@ import numpy as np
 import pytest
 from covering import each_pair
 from scipy import sparse
-from scipy.spatial.distance import cdist
 from sklearn.datasets import make_blobs, make_moons
 from solver_cases import finished_run
 
-from kpegasos import RBF, GramRows, PegasosSVC, linear_rows, make_problem, make_rows, pegasos, sdca
-from kpegasos.kernels.exact import ExactValues
+from kpegasos import GramRows, PegasosSVC, linear_rows, make_problem, make_rows, pegasos, sdca
 from kpegasos.solvers.polish import polish
 from kpegasos.utils.patience import CutShort, heeding
 
