@@ -129,27 +129,6 @@ def fork_while_fitting(seed):
         return [*processes("fork", seed), *(each.result() for each in running)]
 
 
-def loky(seed):
-    from joblib import Parallel, delayed
-
-    return Parallel(n_jobs=2, backend="loky")(delayed(digest)(seed) for _ in range(3))
-
-
-def decide(pickled, seed):
-    import pickle
-
-    return digest(seed, fitted=pickle.loads(pickled))
-
-
-def loaded_elsewhere(seed):
-    import multiprocessing
-    import pickle
-
-    pickled = pickle.dumps(models(seed))
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return [pool.apply(decide, (pickled, seed))]
-
-
 MODES = {
     "alone": alone,
     "watched": watched,
@@ -160,8 +139,6 @@ MODES = {
     "fork": functools.partial(processes, "fork"),
     "fork while fitting": fork_while_fitting,
     "spawn": functools.partial(processes, "spawn"),
-    "loky": loky,
-    "loaded elsewhere": loaded_elsewhere,
 }
 ONE_PROCESS = list(MODES)[: list(MODES).index("fork")]
 

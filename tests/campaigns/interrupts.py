@@ -1,6 +1,6 @@
 """Whatever ends a call early leaves the whole new model or the one before, and it ends soon.
 
-Ctrl-C is pressed once, twice or three times at random moments of fits, streams and predictions.
+Ctrl-C is pressed once, twice or three times at random moments of fits.
 Errors come in kernels, callbacks and chunks of the user's, and in any call that the package makes,
 as when memory is exhausted. Then the call is made again. What takes long, a slow kernel, a matrix,
 a polish, a search, a path, is left within a second of the clock or of computing, whichever says
@@ -9,7 +9,6 @@ left, so that a trial has to be late three times.
 """
 
 import copy
-import itertools
 import os
 import signal
 import sys
@@ -55,7 +54,7 @@ def trial(rng):
 def early(rng):
     """End something that a moment suffices for."""
     handler = signal.getsignal(signal.SIGINT)
-    kind = pick(rng, [_fault, _fault, _fault, _reused_rows, _fit, _fit, _stream, _prediction])
+    kind = pick(rng, [_fault, _fault, _fault, _reused_rows, _fit, _fit])
     is_small = some(rng, 0.8) and kind in (_fault, _reused_rows)
     small = mock.patch.multiple(tuning, **SMALL) if is_small else nullcontext()
     with small:
@@ -449,62 +448,6 @@ def _check_next_fit(estimator, X, y):
     if hasattr(estimator, "_skl_callbacks"):
         fresh.set_callbacks(Hooks())
     assert model_of(estimator) == model_of(fresh.fit(X, y)), "the next fit makes another model"
-
-
-def _stream(rng):
-    """A stream goes on after whole chunks, all pairs alike."""
-    X, y = blobs(rng, int(rng.integers(60, 400)), centers=[2, 3, 5])
-    classes = np.unique(y)
-    if some(rng, 0.3):
-        X = sparse.csr_matrix(X)
-    parts = np.array_split(np.arange(len(y)), int(rng.integers(1, 4)))
-    average = pick(rng, ["weighted", "suffix", None])
-
-    def feed(estimator, first, last):
-        for number in itertools.count(first):
-            if number == last:
-                return
-            part = parts[number % len(parts)]
-            estimator.partial_fit(X[part], y[part], classes=classes)
-
-    estimator = LinearPegasosSVC(random_state=0, average=average, lam=0.01)
-    assert _presser(rng).during(lambda: feed(estimator, 0, np.inf)) is not None
-    online = getattr(estimator, "_online", None)
-    chunks = 0 if online is None else _chunks_of(online, y, parts, classes)
-    if chunks > 200:
-        return "partial_fit: too many chunks to compare"
-    whole = LinearPegasosSVC(random_state=0, average=average, lam=0.01)
-    feed(whole, 0, chunks)
-    assert model_of(whole) == model_of(estimator), "a chunk was learned in part"
-    feed(whole, chunks, chunks + 2)
-    feed(estimator, chunks, chunks + 2)
-    assert model_of(whole) == model_of(estimator), "the stream does not go on where it was"
-    return "partial_fit: whole chunks"
-
-
-def _chunks_of(online, y, parts, classes):
-    """How many chunks a stream has seen, by the steps of its first pair."""
-    of_pair = [int(np.isin(y[part], classes[:2]).sum()) for part in parts]
-    steps, chunks = online.streams[0].state.steps, 0
-    while steps > 0:
-        steps -= of_pair[chunks % len(parts)]
-        chunks += 1
-    assert steps == 0, "a chunk was learned in part"
-    return chunks
-
-
-def _prediction(rng):
-    """Predictions stop, and the model is what it was."""
-    X, y = blobs(rng, int(rng.integers(60, 400)), centers=[2, 4])
-    estimator = _estimator(rng, X)[0]
-    estimator.set_params(**_ended(estimator.get_params())).fit(X, y)
-    before, expected = model_of(estimator), estimator.predict(X)
-    many = np.tile(X, (20_000 // len(y), 1))
-    call = pick(rng, [estimator.predict, estimator.decision_function])
-    assert _presser(rng).during(lambda: [call(many) for _ in range(10**4)]) is not None
-    assert model_of(estimator) == before
-    np.testing.assert_array_equal(estimator.predict(X), expected)
-    return "prediction: as before"
 
 
 # --- calls that take long -------------------------------------------------------------------------

@@ -32,7 +32,7 @@ def trial(rng):
     case = _draw_case(rng)
     outcomes = Counter()
     attacks = [_change_resources] * 3
-    attacks += [pick(rng, [_continued, _polished, _by_the_book])]
+    attacks += [pick(rng, [_continued, _by_the_book])]
     try:
         base = case.fit(**({} if case.kind == "primal" else {"cache": "precomputed"}))
         for attack in attacks:
@@ -120,34 +120,6 @@ def _by_the_book(rng, case, base):
     if excused:
         return "replayed, a margin within rounding of the band of ties"
     return "replayed, the same counts"
-
-
-def _polished(rng, case, base):
-    """Refined models: the same bits where all rows are kept, else the same optimum."""
-    too_long = case.options.get("C", 1.0) > 100 or case.y.size > 100
-    if case.spec.name == "sigmoid" or too_long:
-        return "no optimum to compare"
-    asked = {"polish": True, "tol": power(rng, -2, -1)}
-    if case.kind == "primal":
-        case.options |= asked
-        asked = {}
-    one = case.fit(**asked)
-    other = case.fit(**asked, cache="streamed") if case.kind != "primal" else case.fit()
-    (low, high), (other_low, other_high) = _interval(one), _interval(other)
-    slack = _slack_of(case, one, False) + _slack_of(case, other, False)
-    overlap = (np.maximum(low, other_low) <= np.minimum(high, other_high) + slack).all()
-    check(overlap, f"certified intervals overlap: {low}, {high}, {other_low}, {other_high}")
-    if case.kind != "primal":
-        other = case.fit(**asked, cache="cached")
-    same = np.array_equal(one.dual_coef_, other.dual_coef_)
-    own_bits = _has_own_bits(case) and not case.options["projection"]
-    check(same or not own_bits, "a polished model is the same to the last bit")
-    return "polished, the same bits" if same else "polished, the same optimum"
-
-
-def _interval(clf):
-    high = np.atleast_1d(clf.objective_)
-    return high - np.atleast_1d(clf.duality_gap_), high
 
 
 # --- problems -------------------------------------------------------------------------------------

@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from path_cases import GRAM, LABEL, LAMS, OFFSET, POINTS, WEIGHTS, N, beginning, optimum
+from path_cases import GRAM, LABEL, LAMS, OFFSET, POINTS, WEIGHTS, N, optimum
 from solver_cases import Countdown, noisy, smallest_cache
 
 from kpegasos import RBF, CachedRows, GramRows, KernelMatrix
-from kpegasos.core.state import Examples
 from kpegasos.solvers.path import PathRun, solve_among
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
@@ -98,11 +97,6 @@ def test_certificates_of_float32_rows_are_settled_where_they_must_be(source, mon
     assert run.evaluations == run.rows.evaluations > N * N  # what is settled costs values, too
 
 
-def test_certificates_of_float32_rows_are_true_where_nothing_is_settled():
-    _, found = solved(tol=1e-2, row_dtype="float32")
-    assert_certified(found, 1e-2)
-
-
 @pytest.mark.parametrize("questions", [0, 1, 2])
 def test_a_run_that_was_stopped_goes_on(questions, monkeypatch):
     monkeypatch.setattr(PathRun, "sets_before_pause", 2)
@@ -167,15 +161,6 @@ def test_start_from_leaves_images_that_belong_to_their_coefficients(source, alon
     found = run.solutions()
     assert_certified(found, run.tol)
     assert_consistent(found)
-
-
-def test_start_from_is_the_solution_where_nothing_is_held_out():
-    whole, _ = solved(weights=WEIGHTS[:1], Cs=CS[:1], tol=1e-6)
-    run = make_run(weights=WEIGHTS[:1], Cs=CS)
-    run.start_from(whole)
-    assert_allclose(run.path.alphas[0], whole.path.alphas[0])
-    run.advance(Stopper())
-    assert run.path.n_sets[0] == 0
 
 
 # --- hard cells -----------------------------------------------------------------------------------
@@ -269,21 +254,3 @@ def test_a_deadline_ends_a_hard_cell(hard_cells):
     assert not run.finished
     assert run.advance(Stopper()) is None
     assert (run.solutions().relative_gaps <= 1e-6).all()
-
-
-def dual(alpha, signed, lam):
-    quadratic = (alpha * signed) @ (GRAM + OFFSET) @ (alpha * signed)
-    return np.abs(signed) @ alpha - 0.5 * quadratic / (lam * N)
-
-
-def test_solve_among_stops_when_it_is_asked_to():
-    """After one look, and what it has moved by then is told."""
-    state, view = beginning()
-    examples, members = Examples(LABEL, LABEL), np.arange(N)
-    stopper = Stopper(0.0)
-    solve_among(view, members, state, examples, 1e-6, 1e-12, stopper)
-    stopped = state.alpha.copy()
-    assert stopped.any()
-    state, view = beginning()
-    solve_among(view, members, state, examples, 1e-6, 1e-12, Stopper())
-    assert dual(state.alpha, LABEL, 1e-6) >= dual(stopped, LABEL, 1e-6)

@@ -1,13 +1,12 @@
-"""The seam between solvers and rows: those written outside the package fit together, and share.
+"""The seam between solvers and rows: those written outside the package serve solvers, and share.
 
-`DenseRows` and `OwnRows` are sources of rows and `BatchSubgradient` a solver, none known to the
-package. The driver gives them what it gives its own: history, certificate, result."""
+`DenseRows` and `OwnRows` are not known to the package. An example of the gallery adds a solver.
+"""
 
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier, BrokenBarrierError
 
-import naive
 import numpy as np
 import pytest
 from covering import each_pair
@@ -15,10 +14,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from row_cases import X, Y
 from solver_cases import (
     DATA,
-    SOURCES,
     M,
     by_the_book,
-    exact_gram,
     finished_run,
     make_kernel_rows,
     make_task,
@@ -28,11 +25,8 @@ from solver_cases import (
 
 from kpegasos import make_problem, make_rows, pegasos, regularization_path, sdca
 from kpegasos.core.averaging import AVERAGES
-from kpegasos.core.draws import IndexStream
-from kpegasos.core.state import STEPS, PegasosOptions, new_state
 from kpegasos.core.views import KernelView
 from kpegasos.rows.base import Evaluated, KernelSource, RowSource, run_loop
-from kpegasos.solvers.driver import SolverRun
 from kpegasos.solvers.pegasos import PRIMAL
 from kpegasos.solvers.polish import WorkingSetAscent, polish
 from kpegasos.solvers.stopping import Stopper
@@ -72,35 +66,6 @@ class DenseRows(RowSource):
 
     def images(self, columns):
         return list((self.K @ columns).T.copy())
-
-
-class BatchSubgradient(SolverRun):
-    """Subgradient steps on all examples: Pegasos with a batch that holds every one of them."""
-
-    def __init__(self, problem, rows, n_steps):
-        options = PegasosOptions(batch_size=problem.y.size, average=None)
-        state = new_state(rows.n_samples, rows.image_size, options, problem.lam, seed=0)
-        super().__init__(problem, rows, state, IndexStream(rows.n_samples, "permutation", 0))
-        self.n_steps = n_steps
-
-    def advance_to_checkpoint(self, stopper):
-        loop = self.state.loop
-        with self.on_account():
-            violating = np.ones(self.problem.y.size, dtype=bool)
-            if self.state.steps:
-                (evaluated,) = self.rows.evaluate(self.iterates(), loop, self.examples)
-                violating = self.problem.y * evaluated.margins < 1 - 1e-10
-            loop.alpha[violating] += 1
-            signed = loop.alpha * self.examples.signed
-            loop.image[:] = self.rows.images(signed[:, None])[0]
-            loop.counters[STEPS] += 1
-        return None  # one step at a time: the driver asks the stopper in between
-
-    def iterates(self):
-        return [self.state.iterate(None)]
-
-    def at_end(self):
-        return self.state.steps >= self.n_steps
 
 
 each_kind = pytest.mark.parametrize("holds_rows", [False, True])
@@ -174,38 +139,6 @@ def test_rows_are_asked_for_by_the_margins_of_the_average(average, batch_size):
     margins = (returned if average == "weighted" else last).margins
     expected = DATA.lam * batch_size * 40 * (DATA.y * margins - 1.0)
     assert_allclose(found, expected, rtol=1e-12, atol=1e-9)
-
-
-# --- a solver from outside ---
-
-
-def drive(run):
-    while not run.finished:
-        run.advance(Stopper())
-    return run.result()
-
-
-@pytest.mark.pure_python
-@pytest.mark.parametrize("source", [*SOURCES, "outside"])
-def test_solver_from_outside_runs_on_any_rows(source):
-    outside = DenseRows(DATA.X, holds_rows=False)
-    rows = outside if source == "outside" else make_kernel_rows(source)
-    result = drive(BatchSubgradient(make_task(), rows, 25))
-    ours = run_pegasos(rows, M, n_steps=25, average=None, checkpoints=range(1, 26))
-    assert_array_equal(result.alpha, ours.alpha)
-    assert_allclose(result.coef, ours.coef, rtol=1e-12)
-    assert_allclose(result.margins, ours.margins, rtol=1e-12, atol=1e-12)
-    # History, certificate and status come from the driver.
-    assert result.status == "completed"
-    assert_array_equal(result.history["iteration"], np.arange(1, 26))
-    assert_array_equal(result.history["epoch"], np.arange(1, 26))
-    for column in ("objective_last", "dual_bound", "relative_gap", "support_size"):
-        assert_allclose(result.history[column], ours.history[column], rtol=1e-9, atol=1e-12)
-    assert result.gap == result.history["gap"][-1]
-    coef = result.coef
-    assert_allclose(
-        result.objective, naive.primal(coef, exact_gram("linear"), DATA.y, DATA.lam), rtol=1e-9
-    )
 
 
 PROBLEM = make_problem(Y, lam=1e-2)
