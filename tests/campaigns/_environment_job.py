@@ -1,6 +1,6 @@
 """What the campaign `environment` runs in fresh processes: small fits, by themselves or in company.
 
-``python _environment_job.py ROOT MODE SEED VERBOSE RESULT`` writes digests of all models to RESULT.
+``python _environment_job.py ROOT MODE SEED RESULT`` writes digests of all models to RESULT.
 The folder ROOT holds the package.
 """
 
@@ -10,8 +10,6 @@ import json
 import sys
 import warnings
 from pathlib import Path
-
-verbose = False
 
 
 def data(seed):
@@ -31,7 +29,7 @@ def models(seed):
     from kpegasos import LinearPegasosSVC, PegasosSVC
 
     X, y, three = data(seed)
-    common = {"random_state": seed, "verbose": verbose, "n_jobs": 1 + seed % 2}
+    common = {"random_state": seed, "n_jobs": 1 + seed % 2}
     kernel = functools.partial(PegasosSVC, gamma=0.5, epochs=3, **common)
     return [
         kernel(cache="precomputed").fit(X, y),
@@ -140,14 +138,11 @@ MODES = {
     "fork while fitting": fork_while_fitting,
     "spawn": functools.partial(processes, "spawn"),
 }
-ONE_PROCESS = list(MODES)[: list(MODES).index("fork")]
 
 
 def main():
-    global verbose
-    root, mode, seed, bar, result = sys.argv[1:]
+    root, mode, seed, result = sys.argv[1:]
     sys.path[:0] = [root]
-    verbose = bar == "verbose"
     # What the interpreter says of a fork beside threads is true, and no matter of the package.
     warnings.filterwarnings("ignore", "This process", DeprecationWarning)
 

@@ -1,4 +1,4 @@
-"""A model does not depend on where it is fitted: cache, disk, variables, streams, threads, forks.
+"""A model does not depend on where it is fitted: cache, disk, variables, threads, forks.
 
 Each trial runs `_environment_job.py` in a fresh process, with a copy of the package and of its
 compiled code, under conditions that are drawn independently of each other. Its models must have the
@@ -16,7 +16,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -39,12 +38,9 @@ class Case:
     variables: dict[str, str]
     flags: list[str] = field(default_factory=list)
     prefix: list[str] = field(default_factory=list)
-    streams: dict[str, Callable] = field(default_factory=dict)
     mode: str = "alone"
     processes: int = 1
-    verbose: bool = False
     says: list[str] = field(default_factory=list)
-    statuses: tuple[int, ...] = (0,)
     names: list[str] = field(default_factory=list)
 
     @property
@@ -202,55 +198,9 @@ FOLDERS = [
 ]
 
 
-def closed(number):
-    def condition(case, rng):
-        case.shell(f"exec {number}{'<' if number == 0 else '>'}&-")
-        case.verbose = True
-
-    return condition
-
-
-@contextlib.contextmanager
-def _broken_pipe():
-    reader, writer = os.pipe()
-    os.close(reader)
-    try:
-        yield writer
-    finally:
-        os.close(writer)
-
-
-def stdout_is(make):
-    def condition(case, rng):
-        case.streams["stdout"] = make
-        case.verbose = True
-        # The interpreter cannot flush it either, as it ends.
-        case.statuses = (0, 120)
-        case.says += ["^Exception ignored .*stdout", "^(OSError|BrokenPipeError): "]
-
-    return condition
-
-
-def verbose(case, rng):
-    case.verbose = True
-
-
-STREAMS = [
-    (6, "streams as usual", None),
-    (1, "a progress bar without a terminal", verbose),
-    (1, "stdin closed", closed(0)),
-    (1, "stdout closed", closed(1)),
-    (1, "stdout a broken pipe", stdout_is(_broken_pipe)),
-    (1, "stdout a full disk", stdout_is(functools.partial(Path("/dev/full").open, "w"))),
-]
-
-
 def mode(name):
     def condition(case, rng):
-        if "stdout" in case.streams and name not in job.ONE_PROCESS:
-            case.names.remove(name)  # the standard library flushes it before it starts another
-        else:
-            case.mode = name
+        case.mode = name
 
     return condition
 
@@ -260,7 +210,7 @@ MODES = [
     *((1, name, mode(name)) for name in job.MODES if name not in ("alone", "listed")),
 ]
 
-DIMENSIONS = [CACHE, VARIABLES, FLAGS, FOLDERS, STREAMS, MODES]
+DIMENSIONS = [CACHE, VARIABLES, FLAGS, FOLDERS, MODES]
 
 
 # --- trials ---
@@ -307,16 +257,16 @@ def run(case, seed, results):
     script = Path(job.__file__)
     processes = []
     with contextlib.ExitStack() as stack:
-        streams = {name: stack.enter_context(make()) for name, make in case.streams.items()}
         for result in results:
-            words = [case.root, case.mode, seed, "verbose" if case.verbose else "quiet", result]
+            words = [case.root, case.mode, seed, result]
             command = [*case.prefix, sys.executable, *case.flags, script, *words]
             process = subprocess.Popen(
                 [str(word) for word in command],
                 env=case.variables,
                 cwd=case.root,
                 text=True,
-                **{"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, **streams},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
             )
             processes.append(stack.enter_context(process))
@@ -329,7 +279,7 @@ def judge(case, ended, result, expected):
     if case.strict and NOT_KEPT in case.says and not result.exists():
         assert re.search(NOT_KEPT, said.strip().splitlines()[-1]), context
         return "one clear sentence"
-    assert process.returncode in case.statuses, context
+    assert process.returncode == 0, context
     assert "Traceback" not in said, context
     lines = [line for line in said.splitlines() if not re.search("|".join(case.says), line)]
     assert not lines if case.says else not said, context
