@@ -89,10 +89,7 @@ def models():
         "pipeline": (make_pipeline(SimpleImputer(), PegasosSVC(**quick)).fit(X, FOUR), X),
         "result": (pegasos(problem, make_rows(S, "rbf", gamma=1.0), n_steps=50), S),
         "primal result": (pegasos(problem, linear_rows(S), n_steps=50), S),
-        "given result": (
-            pegasos(problem, make_rows(X @ X.T, "precomputed"), n_steps=50),
-            X @ X.T,
-        ),
+        "given result": (pegasos(problem, make_rows(X @ X.T, "precomputed"), n_steps=50), X @ X.T),
     }
     made = {}
     with tempfile.TemporaryDirectory() as folder:

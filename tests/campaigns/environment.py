@@ -168,10 +168,7 @@ def harmless(case, rng):
         case.names.append(f"{name} {'unset' if value is None else 'set'}")
 
 
-VARIABLES = [
-    (4, "variables as usual", None),
-    (8, "variables", harmless),
-]
+VARIABLES = [(4, "variables as usual", None), (8, "variables", harmless)]
 
 
 def flags(*words):
@@ -192,10 +189,7 @@ def unwritable_folder(case, rng):
     case.shell("cd /proc")
 
 
-FOLDERS = [
-    (6, "a folder to work in", None),
-    (1, "working folder unwritable", unwritable_folder),
-]
+FOLDERS = [(6, "a folder to work in", None), (1, "working folder unwritable", unwritable_folder)]
 
 
 def mode(name):

@@ -250,11 +250,7 @@ class Width:
         return np.ones(A.shape[0])
 
 
-KINDS = {
-    "closure": closure,
-    "object": Width,
-    "composed": lambda gamma: RBF(0.1) + gamma * Linear(),
-}
+KINDS = {"closure": closure, "object": Width, "composed": lambda gamma: RBF(0.1) + gamma * Linear()}
 
 
 @pytest.mark.parametrize("make", KINDS.values(), ids=KINDS)

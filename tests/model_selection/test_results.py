@@ -118,8 +118,7 @@ def test_NaN_is_the_worst_score_and_is_warned_of():
 def test_cell_that_is_missing_in_a_fold_cannot_be_chosen(recwarn):
     grid = grid_of()
     record = record_of(
-        grid,
-        outcome_of(0, [[0.5, 0.9], [0.5, 0.9]], done=[[True, True], [True, False]]),
+        grid, outcome_of(0, [[0.5, 0.9], [0.5, 0.9]], done=[[True, True], [True, False]])
     )
     assert (record.best.kernel, record.best.C) == (0, 0)
     table = cv_results(record, grid)

@@ -193,11 +193,7 @@ def test_refitted_model_is_the_search_s_own(n_classes):
     X, y = blobs(n_classes)
     search = small(decision_function_shape="ovo").fit(X, y)
     one = PegasosSVC(
-        **search.best_params_,
-        polish=True,
-        tol=0.01,
-        decision_function_shape="ovo",
-        random_state=0,
+        **search.best_params_, polish=True, tol=0.01, decision_function_shape="ovo", random_state=0
     ).fit(X, y)
     np.testing.assert_array_equal(search.decision_function(X), one.decision_function(X))
     np.testing.assert_array_equal(search.predict(X), one.predict(X))
