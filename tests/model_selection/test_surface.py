@@ -14,8 +14,6 @@ from surface_cases import CS, classes, largest_difference, searched, single_fit,
 
 from kpegasos import RBF, Laplacian, Linear, Polynomial, Sigmoid
 from kpegasos.kernels.base import CallableKernel
-from kpegasos.kernels.matrix import SharedProducts
-from kpegasos.model_selection import surface
 from kpegasos.model_selection.folds import Folds
 from kpegasos.rows.gram import GramRows
 from kpegasos.solvers.stopping import Stopper
@@ -212,53 +210,9 @@ WHOLE_MB = N_SAMPLES**2 * 8 / tuning.MEBIBYTE
 BUDGETS = {"shared": 2.5 * WHOLE_MB, "whole": 1.9 * WHOLE_MB, "rows": 0.4 * WHOLE_MB}
 
 
-class Watched:
-    """How matrices were made: of shared products, by themselves, or row by row."""
-
-    def __init__(self, monkeypatch):
-        self.shared = self.whole = self.rows = 0
-        gram, from_values = SharedProducts.gram, GramRows.from_values
-        choose_source, share_classes = surface.choose_source, surface.share_classes
-
-        def counted(name, function):
-            def call(*arguments, **options):
-                setattr(self, name, getattr(self, name) + 1)
-                return function(*arguments, **options)
-
-            return call
-
-        monkeypatch.setattr(SharedProducts, "gram", counted("shared", gram))
-        monkeypatch.setattr(GramRows, "from_values", counted("whole", from_values))
-        monkeypatch.setattr(surface, "choose_source", counted("rows", choose_source))
-        monkeypatch.setattr(surface, "share_classes", counted("rows", share_classes))
-
-
 def problem(n_classes):
     X, labels = classes(n_classes, N_SAMPLES)
     return X, labels, uneven_folds(labels, unused=0.0)
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_budgets_decide_what_is_held(n_classes, monkeypatch):
-    how = {}
-    for name, cache_mb in BUDGETS.items():
-        with monkeypatch.context() as patch:
-            watched = Watched(patch)
-            searched(*problem(n_classes), SEVERAL, cache_mb=cache_mb)
-            how[name] = (watched.shared > 0, watched.whole == len(SEVERAL), watched.rows > 0)
-    assert how["shared"][0]
-    assert not how["shared"][2]
-    assert how["whole"] == (False, True, False)
-    # A source of rows may be a whole matrix where there is room.
-    assert how["rows"][0] is False
-    assert how["rows"][2]
-
-
-def test_matrix_is_held_where_there_is_just_room_for_it(monkeypatch):
-    """Beside the matrix there is a fifth of it for hard cells."""
-    watched, n_values = Watched(monkeypatch), N_SAMPLES**2 + N_SAMPLES**2 // 5
-    searched(*problem(2), SEVERAL[:1], cache_mb=8 * n_values / tuning.MEBIBYTE)
-    assert (watched.shared, watched.whole, watched.rows) == (0, 1, 0)
 
 
 @pytest.mark.parametrize("budget", BUDGETS)
