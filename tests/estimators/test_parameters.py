@@ -30,17 +30,6 @@ from kpegasos.utils.validation import draw_seed
 
 
 @BOTH
-def test_lam_is_that_of_each_pair(Estimator):
-    X, y = four_classes()
-    keep = ~((y == 3) & (np.arange(y.size) % 2 == 0))
-    X, y = X[keep], y[keep]
-    clf = Estimator(C=0.5, epochs=1, random_state=0).fit(X, y)
-    sizes = [np.isin(y, pair).sum() for pair in combinations(range(4), 2)]
-    np.testing.assert_allclose(clf.lam_, 1 / (0.5 * np.array(sizes)))
-    np.testing.assert_array_equal(clf.set_params(lam=0.01).fit(X, y).lam_, [0.01] * 6)
-
-
-@BOTH
 def test_steps_are_counted_in_batches(Estimator):
     X, y = two_classes(100)
     assert Estimator(n_steps=7, epochs=50, polish=True).fit(X, y).n_steps_ == 7
@@ -49,37 +38,7 @@ def test_steps_are_counted_in_batches(Estimator):
     assert clf.n_steps_ == 25
 
 
-@BOTH
-@pytest.mark.parametrize("intercept_scaling", [1.0, 3.0])
-def test_intercept_is_a_constant_feature(Estimator, intercept_scaling):
-    X, y = integers(2)
-    X = X + 1.0
-    kind = {"kernel": "linear"} if Estimator is PegasosSVC else {}
-    a = Estimator(intercept_scaling=intercept_scaling, **kind, **EXACT).fit(X, y)
-    Z = np.column_stack((X, np.full(y.size, intercept_scaling)))
-    b = Estimator(fit_intercept=False, **kind, **EXACT).fit(Z, y)
-    np.testing.assert_array_equal(counts_of(a), counts_of(b))
-    assert b.intercept_.tolist() == [0.0]
-    assert a.intercept_[0] == pytest.approx(b.coef_[0, -1] * intercept_scaling, rel=1e-10)
-    np.testing.assert_allclose(a.decision_function(X), b.decision_function(Z), rtol=1e-9)
-
-
 # --- history ---
-
-
-@BOTH
-def test_history_ends_with_the_model(Estimator):
-    X, y = two_classes(100)
-    clf = Estimator(epochs=6, checkpoints="epoch", random_state=0).fit(X, y)
-    history = clf.history_
-    assert history["epoch"].tolist() == [1, 2, 3, 4, 5, 6]
-    assert np.all(np.diff(history["dual_bound"]) >= 0)
-    np.testing.assert_allclose(
-        history["gap"], history["objective_average"] - history["dual_bound"], atol=1e-15
-    )
-    last = history[-1]
-    assert (last.objective_average, last.gap) == (clf.objective_, clf.duality_gap_)
-    assert (last.relative_gap, last.support_size) == (clf.relative_gap_, clf.support_.size)
 
 
 def test_history_is_sparse_where_nobody_waits_and_gaps_are_looked_at_each_epoch():
