@@ -57,17 +57,6 @@ def assert_usable(clf, X, y):
 # --- Ctrl-C ---
 
 
-def test_interrupted_validation_raises_at_once(monkeypatch):
-    """There is no model to wait for."""
-    X, y = data(2)
-    clf = PegasosSVC(epochs=1, random_state=0).fit(X, y)
-    before = clf.decision_function(X)
-    monkeypatch.setattr(PegasosSVC, "_targets", lambda *_: press())
-    with pytest.raises(KeyboardInterrupt):
-        clf.fit(X[:, :2], y)
-    np.testing.assert_array_equal(clf.decision_function(X), before)
-
-
 PROGRAM = """
 import os, signal, sys, threading, time
 from sklearn.datasets import make_blobs

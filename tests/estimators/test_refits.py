@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from metamorphic_cases import grid_blobs
 from models import BOTH, assert_same_attributes, integers, two_classes
-from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
@@ -90,72 +89,6 @@ def test_names_of_columns_of_an_earlier_fit_are_forgotten():
     X, y = TWO
     used = LinearPegasosSVC(**START).fit(pd.DataFrame(X, columns=["a", "b", "c"]), y).fit(X, y)
     assert_same_attributes(used, LinearPegasosSVC(**START).fit(X, y))
-
-
-# --- parameters that change after a fit ---
-
-
-def written(clf, path):
-    pytest.importorskip("onnx", reason="needs kpegasos[onnx]")
-    clf.to_onnx(path)
-    return path.read_bytes()
-
-
-@BOTH
-@pytest.mark.parametrize(("loss", "other"), [("hinge", "log_loss"), ("log_loss", "hinge")])
-def test_probabilities_go_by_the_fitted_loss(Estimator, loss, other, tmp_path):
-    X, y = THREE
-    clf = Estimator(loss=loss, epochs=2, random_state=0)
-    assert hasattr(clf, "predict_proba") == (loss == "log_loss")
-    before = written(clf.fit(X, y), tmp_path / "model")
-    clf.set_params(loss=other)
-    assert hasattr(clf, "predict_proba") == (loss == "log_loss")
-    assert written(clf, tmp_path / "model") == before
-    clf.fit(X, y)
-    assert hasattr(clf, "predict_proba") == (other == "log_loss")
-
-
-@BOTH
-def test_shape_and_ties_of_decisions_are_those_of_the_fit(Estimator, tmp_path):
-    X, y = THREE
-    clf = Estimator(decision_function_shape="ovo", epochs=2, random_state=0).fit(X, y)
-    decisions, text = clf.decision_function(X), written(clf, tmp_path / "model")
-    clf.set_params(decision_function_shape="ovr", break_ties=True, intercept_scaling=3.0)
-    assert_array_equal(clf.decision_function(X), decisions)
-    assert written(clf, tmp_path / "model") == text
-    assert clf.to_sklearn().decision_function_shape == "ovo"
-
-
-def test_kernel_is_that_of_the_fit():
-    given = PegasosSVC(kernel="precomputed", **START).fit(*GRAM)
-    predicted = given.predict(GRAM[0])
-    assert_array_equal(given.set_params(kernel="rbf").predict(GRAM[0]), predicted)
-    with pytest.raises(TypeError, match="dense"):
-        given.predict(sparse.csr_matrix(GRAM[0]))
-    rbf = PegasosSVC(**START).fit(*TWO).set_params(kernel="linear")
-    with pytest.raises(AttributeError, match="kernel='linear'"):
-        rbf.coef_  # noqa: B018
-    linear = PegasosSVC(kernel="linear", **START).fit(*TWO)
-    coef = linear.coef_
-    assert_array_equal(linear.set_params(kernel="rbf").coef_, coef)
-
-
-@BOTH
-def test_fit_keeps_what_a_subclass_has_set(Estimator):
-    class Shifted(Estimator):
-        def fit(self, X, y):
-            self.shift_ = X.mean(axis=0)
-            return super().fit(X - self.shift_, y)
-
-        def predict(self, X):
-            return super().predict(X - self.shift_)
-
-    X, y = TWO
-    clf = Shifted(epochs=2, random_state=0).fit(X, y)
-    alone = Estimator(epochs=2, random_state=0).fit(X - X.mean(axis=0), y)
-    assert_array_equal(clf.predict(X), alone.predict(X - X.mean(axis=0)))
-    clf.mine_ = 3
-    assert clf.fit(X, y).mine_ == 3
 
 
 @BOTH
