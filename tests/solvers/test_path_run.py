@@ -115,22 +115,6 @@ def test_a_run_that_was_stopped_goes_on(questions, monkeypatch):
     assert_array_equal(run.path.n_sets, expected.path.n_sets)
 
 
-def test_a_run_that_goes_on_cell_by_cell_comes_to_the_same(monkeypatch):
-    monkeypatch.setattr(PathRun, "sets_before_pause", 1)
-    _, whole = solved(tol=1e-6)
-    run, parts, before = make_run(tol=1e-6), [], [0]
-    while not run.finished:
-        assert run.advance(Stopper(), before[-1] + 1) is None
-        parts.append(run.solutions(first=before[-1]))
-        before.append(run.n_solved)
-    assert before[-1] == LAMS.size
-    assert (np.diff(before) >= 1).all()
-    assert len(parts) > LAMS.size / 2
-    for name, expected in whole._asdict().items():
-        together = np.concatenate([getattr(part, name) for part in parts])
-        assert_array_equal(together, expected)
-
-
 def test_values_that_are_not_positive_semi_definite_are_noticed():
     """Whatever their kernel has promised."""
     wrong = GRAM - 3.0 * np.eye(N)
