@@ -257,7 +257,7 @@ def test_polish_ends_below_rounding(source, dtype, goal):
         assert result.status == "completed"  # the gap is a rounding error, and not 0
 
 
-@pytest.mark.parametrize("questions", [0, 5, 180])
+@pytest.mark.parametrize("questions", [0, 180])
 def test_polish_cut_short_returns_its_best_iterate(questions, monkeypatch):
     """With large C the objective swings; the last iterate used to be returned."""
     monkeypatch.setattr(TimeSlicer, "done", lambda *_: None)  # whatever the load of the machine
