@@ -22,7 +22,7 @@ import kpegasos
 from kpegasos import LinearPegasosSVC, LinearPegasosSVR, PegasosSVC, PegasosSVCCV, PegasosSVR
 from tests.campaigns.harness import pick
 
-CI_TRIALS = 25
+CI_TRIALS = 15
 KINDS = [PegasosSVC, PegasosSVC, LinearPegasosSVC, PegasosSVR, LinearPegasosSVR, PegasosSVCCV]
 #: Values that a parameter may have, of the estimators that have it.
 PARAMETERS = {
