@@ -176,6 +176,7 @@ def test_state_that_an_error_cut_in_half_is_refused(cache):
 def test_rows_are_right_after_an_error(call, monkeypatch):
     """What was half done is forgotten, not used."""
     monkeypatch.setattr(tuning, "TILE_ROWS", 4)
+    monkeypatch.setattr(tuning, "SLICE_SECONDS", np.inf)  # slices by no clock: one order of sums
     X, y = noisy()
     kernel, options = FailingKernel(), {"n_steps": 2000, "random_state": 0}
     rows, fresh = (make_rows(X, kernel, cache="cached", cache_mb=0.05) for _ in range(2))
