@@ -32,15 +32,14 @@ class Room(NamedTuple):
     pure: bool = False
 
 
-_SOLVERS = (
-    "tests/solvers",
-    "tests/campaigns/test_campaigns.py::test_certificates_of_the_hinge_loss_are_true",
-)
+_CERTIFICATES = "tests/campaigns/test_campaigns.py::test_campaign_finds_no_failure[certificates]"
+_SOLVERS = ("tests/solvers", _CERTIFICATES)
 #: Beside their own room: small runs and streams, which `fitting` drives.
 _DRIVEN = ("tests/fitting/test_small_pairs.py", "tests/estimators/test_partial_fit.py")
 _ESTIMATORS = (
     "tests/fitting",
     "tests/estimators",
+    _CERTIFICATES,
     "tests/exports/test_sklearn.py",
     "tests/metamorphic/test_relations.py",
     "tests/large",

@@ -29,6 +29,8 @@ def message_of(clf, X, y, method="fit", **arguments):
 def assert_rejected(clf, X, y, match, **arguments):
     message = message_of(clf, X, y, **arguments)
     assert re.search(match, message), message
+    assert "\n" not in message
+    assert len(message) < 400
     # A sentence for people, not the leftovers of numpy or numba.
     for word in ("broadcast", "out of bounds", "boolean index", "Traceback", "ufunc", "object is"):
         assert word not in message

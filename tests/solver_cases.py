@@ -6,6 +6,7 @@ import naive
 import numpy as np
 import pytest
 from conftest import make_integers, stream
+from models import with_duplicates
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
@@ -77,9 +78,7 @@ SOURCES = {
 #: And of the linear kernel's, rows of features.
 ALL_SOURCES = [*SOURCES, "dense", "csr"]
 each_source = pytest.mark.parametrize("source", SOURCES)
-each_kernel = pytest.mark.parametrize("kernel", KERNELS)
 each_average = pytest.mark.parametrize("average", AVERAGES)
-each_batch_size = pytest.mark.parametrize("batch_size", [1, 3, 16])
 every_rows = pytest.mark.parametrize("source", ALL_SOURCES)
 
 
@@ -101,6 +100,7 @@ FORMATS = {
     "csr_integers": lambda X: sparse.csr_matrix(X.astype(np.int64)),
     "fortran": np.asfortranarray,
     "strided": lambda X: np.repeat(X, 2, axis=1)[:, ::2],
+    "duplicates": with_duplicates,
 }
 
 

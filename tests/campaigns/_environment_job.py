@@ -1,6 +1,6 @@
 """What the campaign `environment` runs in fresh processes: small fits, by themselves or in company.
 
-``python _environment_job.py ROOT MODE SEED VERBOSE RESULT`` writes digests of all models to RESULT.
+``python _environment_job.py ROOT MODE SEED RESULT`` writes digests of all models to RESULT.
 The folder ROOT holds the package.
 """
 
@@ -10,8 +10,6 @@ import json
 import sys
 import warnings
 from pathlib import Path
-
-verbose = False
 
 
 def data(seed):
@@ -31,7 +29,7 @@ def models(seed):
     from kpegasos import LinearPegasosSVC, PegasosSVC
 
     X, y, three = data(seed)
-    common = {"random_state": seed, "verbose": verbose, "n_jobs": 1 + seed % 2}
+    common = {"random_state": seed, "n_jobs": 1 + seed % 2}
     kernel = functools.partial(PegasosSVC, gamma=0.5, epochs=3, **common)
     return [
         kernel(cache="precomputed").fit(X, y),
@@ -41,32 +39,31 @@ def models(seed):
     ]
 
 
-def digests(seed, fitted=None):
+def digest(seed, fitted=None):
     """Of counts, and of everything else that a model decides by."""
     import numpy as np
     from scipy import sparse
 
     X, *_ = data(seed)
-    counts, values = hashlib.sha256(), hashlib.sha256()
+    found = hashlib.sha256()
     for model in fitted or models(seed):
         alpha = model.alpha_.toarray() if sparse.issparse(model.alpha_) else model.alpha_
-        counts.update(np.ascontiguousarray(alpha).tobytes())
-        counts.update(model.predict(X).tobytes())
-        for numbers in (model.decision_function(X), model.objective_, model.duality_gap_):
-            values.update(np.ascontiguousarray(numbers).tobytes())
-    return [counts.hexdigest(), values.hexdigest()]
+        told = alpha, model.decision_function(X), model.objective_, model.duality_gap_
+        for numbers in (*told, model.predict(X)):
+            found.update(np.ascontiguousarray(numbers).tobytes())
+    return found.hexdigest()
 
 
 # --- in company: each returns digests that should all be those of the same fits alone -------------
 
 
 def alone(seed):
-    return [digests(seed)]
+    return [digest(seed)]
 
 
 def watched(seed):
     """Without connections, without other programs, without code that data could bring."""
-    digests(seed)  # all is imported and compiled
+    digest(seed)  # all is imported and compiled
     seen = []
     forbidden = ("socket.connect", "subprocess.Popen", "os.system", "os.exec", "pickle.find_class")
 
@@ -75,7 +72,7 @@ def watched(seed):
             seen.append(event)
 
     sys.addaudithook(watch)
-    found = [digests(seed)]
+    found = [digest(seed)]
     if seen:
         raise AssertionError(f"a fit caused {sorted(set(seen))}")
     return found
@@ -90,7 +87,7 @@ def listed(seed):
             read.add(str(arguments[0]))
 
     sys.addaudithook(watch)
-    digests(seed)
+    digest(seed)
     return sorted(read)
 
 
@@ -98,57 +95,36 @@ def in_no_folder(seed):
     import os
     import tempfile
 
-    digests(seed)  # numba cannot compile there: it asks for the folder
+    digest(seed)  # numba cannot compile there: it asks for the folder
 
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-    return [digests(seed)]
+    return [digest(seed)]
 
 
 def threads(seed):
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(8) as pool:
-        return list(pool.map(digests, [seed] * 12))
+        return list(pool.map(digest, [seed] * 12))
 
 
 def processes(context, seed):
     import multiprocessing
 
-    before = digests(seed)
+    before = digest(seed)
     with multiprocessing.get_context(context).Pool(2) as pool:
-        return [before, *pool.map(digests, [seed, seed]), digests(seed)]
+        return [before, *pool.map(digest, [seed, seed]), digest(seed)]
 
 
 def fork_while_fitting(seed):
     """Children that begin while other threads hold whatever a fit may hold."""
     from concurrent.futures import ThreadPoolExecutor
 
-    digests(seed)  # so that no thread compiles: numba's lock does not live on in a child
+    digest(seed)  # so that no thread compiles: numba's lock does not live on in a child
     with ThreadPoolExecutor(2) as pool:
-        running = [pool.submit(digests, seed) for _ in range(6)]
+        running = [pool.submit(digest, seed) for _ in range(6)]
         return [*processes("fork", seed), *(each.result() for each in running)]
-
-
-def loky(seed):
-    from joblib import Parallel, delayed
-
-    return Parallel(n_jobs=2, backend="loky")(delayed(digests)(seed) for _ in range(3))
-
-
-def decide(pickled, seed):
-    import pickle
-
-    return digests(seed, fitted=pickle.loads(pickled))
-
-
-def loaded_elsewhere(seed):
-    import multiprocessing
-    import pickle
-
-    pickled = pickle.dumps(models(seed))
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return [pool.apply(decide, (pickled, seed))]
 
 
 MODES = {
@@ -161,17 +137,12 @@ MODES = {
     "fork": functools.partial(processes, "fork"),
     "fork while fitting": fork_while_fitting,
     "spawn": functools.partial(processes, "spawn"),
-    "loky": loky,
-    "loaded elsewhere": loaded_elsewhere,
 }
-ONE_PROCESS = list(MODES)[: list(MODES).index("fork")]
 
 
 def main():
-    global verbose
-    root, mode, seed, bar, result = sys.argv[1:]
+    root, mode, seed, result = sys.argv[1:]
     sys.path[:0] = [root]
-    verbose = bar == "verbose"
     # What the interpreter says of a fork beside threads is true, and no matter of the package.
     warnings.filterwarnings("ignore", "This process", DeprecationWarning)
 

@@ -1,8 +1,8 @@
 """A certificate is true: the objective is the model's own, and no optimum lies below the bound.
 
 Hard problems of the hinge loss in all forms of kernels, weights and parameters are judged by
-`tests.campaigns._reference`, which brackets the optimum in long double. Small problems of each loss
-are solved by `tests.naive_losses`, by scipy's L-BFGS-B on the dual or the primal.
+`tests.campaigns._reference`, which brackets the optimum in long double. Those of other losses are
+drawn in `tests/solvers/test_losses_runs.py`.
 """
 
 import re
@@ -10,32 +10,12 @@ import warnings
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 
-from kpegasos import (
-    RBF,
-    Constant,
-    DelayedInverse,
-    InverseSquareRoot,
-    Linear,
-    Polynomial,
-    linear_rows,
-    losses,
-    make_problem,
-    make_rows,
-    pegasos,
-    sdca,
-)
-from kpegasos.core.state import PegasosOptions
-from kpegasos.solvers.pegasos import make_run
-from kpegasos.solvers.polish import polish
-from kpegasos.solvers.stopping import Stopper
-from tests import naive_losses
 from tests.campaigns import _reference as judge
 from tests.campaigns._problems import draw_case
 from tests.campaigns._reference import LONG, UNIT
 from tests.campaigns._remains import claims_of
-from tests.campaigns.harness import check, pick, power, some
+from tests.campaigns.harness import check
 
 CI_TRIALS = 50
 
@@ -52,11 +32,6 @@ _WIDER = 1e-4
 
 
 def trial(rng):
-    """Draw a problem of either kind."""
-    return _any_loss(rng) if some(rng, 0.3) else hinge(rng)
-
-
-def hinge(rng):
     """Draw a problem, fit it and judge what the fit says."""
     case, new = draw_case(rng)
     try:
@@ -69,9 +44,6 @@ def hinge(rng):
         return f"{case.kind}: {_judge_fit(case, clf, new, caught)}"
     except Exception as error:
         raise AssertionError(f"{type(error).__name__}: {error}\nin {case}") from error
-
-
-# --- the hinge loss -------------------------------------------------------------------------------
 
 
 def weight_of(case):
@@ -298,88 +270,3 @@ def _decisions(case, rows, spec, claim):
     smallest = LONG(np.finfo(case.rows.dtype).smallest_subnormal)
     slack = slack + smallest * (size.sum() + 2 * claim.y.size)
     return values @ coef + constant * coef.sum(), slack
-
-
-# --- any loss -------------------------------------------------------------------------------------
-
-_LOSSES = (*losses.CLASSIFICATION.values(), *losses.REGRESSION.values())
-#: How far off the other road may be, relative to the objective at w = 0.
-_OTHER_ROAD = 1e-8
-
-
-def _drawn_rows(X, rng):
-    """A kernel: its name, rows of it, and its matrix by scikit-learn."""
-    wide = X.astype(np.float64)
-    linear, rbf = wide @ wide.T, rbf_kernel(wide, gamma=0.3)
-    product = rbf * polynomial_kernel(wide, None, 2, 0.1, 1.0)
-    rows = {
-        "linear": lambda: (linear_rows(X), linear),
-        "rbf": lambda: (make_rows(X, "rbf", gamma=0.3), rbf),
-        "sum": lambda: (make_rows(X, RBF(0.3) + 0.5 * Linear()), rbf + 0.5 * linear),
-        "product": lambda: (make_rows(X, RBF(0.3) * Polynomial(0.1, 2, 1.0)), product),
-    }
-    name = pick(rng, rows)
-    return name, *rows[name]()
-
-
-def _steps(problem, rows, rng, tol):
-    return pegasos(
-        problem,
-        rows,
-        n_steps=int(power(rng, 0, 3)),
-        step=pick(rng, [None, None, InverseSquareRoot(0.5), Constant(0.1), DelayedInverse()]),
-        average=pick(rng, ["weighted", "uniform", "suffix", None]),
-        batch_size=int(rng.integers(1, problem.y.size + 1)),
-        projection=some(rng, 0.3),
-        random_state=int(rng.integers(1000)),
-    )
-
-
-def _ascent(problem, rows, rng, tol):
-    return sdca(problem, rows, tol=tol, max_epochs=300, random_state=int(rng.integers(1000)))
-
-
-def polished(problem, rows, *, n_steps, seed, **options):
-    """What a polish makes of a few steps."""
-    fixed = {"epochs": None, "checkpoints": None, "tol": None}
-    run = make_run(problem, rows, PegasosOptions(), n_steps=n_steps, seed=seed, **fixed)
-    while not run.finished:
-        run.advance(Stopper())
-    return polish(run, **options)
-
-
-def _polished(problem, rows, rng, tol):
-    n_steps, seed = int(rng.integers(1, 40)), int(rng.integers(1000))
-    return polished(problem, rows, n_steps=n_steps, seed=seed, tol=tol, max_epochs=300)
-
-
-def _any_loss(rng):
-    """Hold the certificate of a small problem of any loss against its optimum."""
-    kind = pick(rng, _LOSSES)
-    loss = kind(*rng.uniform(0.05, 1.5, len(kind._fields)))
-    n_samples, n_features = int(rng.integers(2, 25)), int(rng.integers(1, 5))
-    X = rng.normal(size=(n_samples, n_features)) * power(rng, -1, 1)
-    y = rng.normal(size=n_samples) * power(rng, -1, 1)
-    y = y if loss.regression else np.where(y > 0, 1.0, -1.0)
-    lam, weight = power(rng, -3, 0.5), rng.uniform(0.2, 3.0, n_samples) if some(rng, 0.5) else None
-    kernel, rows, K = _drawn_rows(X.astype(pick(rng, [np.float32, np.float64])), rng)
-    problem = make_problem(y, lam=lam, sample_weight=weight, loss=loss)
-    way, tol = pick(rng, [_steps, _steps, _ascent, _polished]), power(rng, -6, -1)
-    result = way(problem, rows, rng, tol)
-    values = {"weight": weight, **loss._asdict()}
-    optimum = naive_losses.optimum(kind.__name__, K, y, lam, **values)
-    own, zero = (
-        naive_losses.objective(kind.__name__, K, y, lam, coef, **values)
-        for coef in (result.coef, 0.0 * result.coef)
-    )
-    slack = _OTHER_ROAD * max(zero, abs(own))
-    said = {"optimum": optimum, "own": own, "bound": result.dual_bound, "gap": result.gap}
-    said |= {"loss": loss, "lam": lam, "way": way.__name__, "kernel": kernel}
-    check(result.dual_bound <= optimum + slack, "no optimum lies below the bound", **said)
-    near = own - optimum <= result.gap + slack
-    check(near, "no model is farther from the optimum than its gap", **said)
-    told = abs(own - result.objective) <= 1e-4 * max(zero, abs(own))  # rows may be float32
-    check(told, "the objective is the model's own", told=result.objective, **said)
-    reached = way is not _steps and result.status == "tolerance"
-    check(not reached or result.relative_gap <= tol, "tol is kept", **said)
-    return kind.__name__

@@ -1,16 +1,18 @@
-"""A damaged model or matrix gives a result or one clear sentence; it neither crashes nor floods.
+"""A damaged file, model or matrix gives a result or one clear sentence; nothing crashes or floods.
 
 Arrays within real model files, of fitted models in memory and of sparse matrices of all formats are
-edited: values, shapes, types, indices. Small files name columns that would take all memory. Cases
-run in a process of their own, which goes on until one of them ends it.
+edited: values, shapes, types, indices. Files of every format have wrong bytes, words, encodings and
+compression. Cases run in a process of their own, which goes on until one of them ends it.
 """
 
+import bz2
 import faulthandler
+import gzip
 import io
+import lzma
 import pickle
 import re
 import resource
-import sys
 import tempfile
 import traceback
 import warnings
@@ -18,6 +20,7 @@ import zipfile
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import cache
+from importlib.util import find_spec
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -40,8 +43,8 @@ from kpegasos import (
     make_rows,
     pegasos,
 )
-from kpegasos.cli.main import main
-from kpegasos.datasets import write_svmlight, write_table
+from kpegasos.datasets import Table, load_svmlight, read_table, write_svmlight, write_table
+from kpegasos.datasets.files import parse_idx
 from tests.campaigns.harness import pick
 
 CI_TRIALS = 60
@@ -86,10 +89,7 @@ def models():
         "pipeline": (make_pipeline(SimpleImputer(), PegasosSVC(**quick)).fit(X, FOUR), X),
         "result": (pegasos(problem, make_rows(S, "rbf", gamma=1.0), n_steps=50), S),
         "primal result": (pegasos(problem, linear_rows(S), n_steps=50), S),
-        "given result": (
-            pegasos(problem, make_rows(X @ X.T, "precomputed"), n_steps=50),
-            X @ X.T,
-        ),
+        "given result": (pegasos(problem, make_rows(X @ X.T, "precomputed"), n_steps=50), X @ X.T),
     }
     made = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -300,35 +300,124 @@ def rows_of_others(rng):
     return how
 
 
-def wide(rng):
-    """A small file with an index that is large."""
-    column = pick(rng, [2**31 - 1, 2 * 10**9, 10**8, 2**31, 2**40, 10**30, -1, 0])
+# --- files ---
+
+#: Words that a careless program would write.
+_WORDS = (
+    *("nan", "-inf", "1e39", "1e400", "-1e-400", "1_0", "0x10", "1,2", "+1", "--1", "", ".", "é"),
+    *("0:1", "-1:1", "3", "3:", ":3", "3:4:5", "2147483648:1", f"{2**63}:1", f"{10**40}:1", "7:1"),
+    *("qid:1", "qid", "qid:x 1:1", "1:nan", "1:1e39", "# n", "#", "\0", "\t", "\r", "\v", "1 1:1"),
+    *("qid:nan 1:1", "|f", "1:1 1:1", "2:1 1:1", "infinity", "9" * 5000, "1.5:1", "1:0x1p3"),
+)
+_ENCODINGS = ("utf-8-sig", "utf-16", "utf-16-le", "utf-32", "utf-7", "cp037")
+_SPECIAL = (b"", b"\n", b"# nothing\n", b"\0" * 40, b"1", b"PK\x03\x04" * 9)
+_PACKED = {
+    ".gz": lambda content: gzip.compress(content, 1, mtime=0),
+    ".bz2": bz2.compress,
+    ".xz": lambda content: lzma.compress(content, preset=0),
+}
+
+
+@cache
+def contents():
+    """A file of each format by its name, and what reads it."""
+    tables = ["rows.csv", "rows.tsv", "rows.npz", "rows.npy", "rows.parquet", "rows.arrow"]
+    readers = {
+        "rows.svm": load_svmlight,
+        "libsvm.model": PegasosSVC.from_libsvm,
+        "model.skops": kpegasos.load,
+        "rows.idx": lambda path: parse_idx(path.read_bytes()),
+        **dict.fromkeys(tables if find_spec("pyarrow") else tables[:4], read_table),
+    }
+    made = {}
     with tempfile.TemporaryDirectory() as folder:
-        place = f"{folder}/file"
-        if rng.random() < 0.5:
-            Path(place).write_text(f"1 {column}:1\n-1 1:1\n1 2:3\n")
-            stderr, sys.stderr = sys.stderr, io.StringIO()
-            stdout, sys.stdout = sys.stdout, io.StringIO()
-            try:
-                status = main(["info", place])
-                said = sys.stderr.getvalue()
-            finally:
-                sys.stderr, sys.stdout = stderr, stdout
-            assert status == 0 or said.count("\n") == 1, said
-            return f"info, status {status}"
-        kernel = pick(rng, ["rbf\ngamma 0.5", "linear", "polynomial\ndegree 2\ngamma 1\ncoef0 1"])
-        Path(place).write_text(
-            f"svm_type c_svc\nkernel_type {kernel}\nnr_class 2\ntotal_sv 2\nrho 0\nlabel 1 -1\n"
-            f"nr_sv 1 1\nSV\n1 1:1 {column}:1\n-1 1:-1\n"
-        )
-        model = PegasosSVC.from_libsvm(place)
-        width = model.n_features_in_
-        rows = sparse.csr_matrix(([1.0, 1.0], ([0, 1], [0, width - 1])), shape=(2, width))
-        assert model.predict(rows).shape == (2,)
-    return "LIBSVM's model"
+        for name, reader in readers.items():
+            path = Path(folder, name)
+            if name in tables:
+                write_table(path, X, None if name.endswith("npy") else Y)
+            elif name == "rows.svm":
+                write_svmlight(path, S, Y)
+            elif name == "libsvm.model":
+                pickle.loads(models()["sparse"][0]).to_libsvm(path)
+            elif name == "model.skops":
+                path.write_bytes(models()["four"][1])
+            else:
+                path.write_bytes(bytes([0, 0, 8, 2, 0, 0, 0, 4, 0, 0, 0, 5]) + bytes(20))
+            made[name] = path.read_bytes(), reader
+    return made
 
 
-CASES = {stored: 0.4, in_memory: 0.3, rows_of_others: 0.25, wide: 0.05}
+def broken(rng, content, is_text):
+    """The bytes of a file, some of which are wrong most of the time."""
+    kind = rng.integers(10)
+    if kind > 7:
+        return content if kind == 8 else pick(rng, _SPECIAL)
+    if kind == 0 and is_text:
+        return content.decode("latin-1").encode(pick(rng, _ENCODINGS), "replace")
+    if kind <= 3 and is_text:  # a word replaced, put in or left out
+        lines = content.split(b"\n")
+        number = rng.integers(len(lines))
+        separator = b"," if b"," in lines[number] else b" "
+        words = lines[number].split(separator)
+        at = rng.integers(len(words) + 1)
+        words[at : at + rng.integers(2)] = [pick(rng, _WORDS).encode()]
+        lines[number] = separator.join(words)
+        return b"\n".join(lines)
+    data = bytearray(content)
+    for _ in range(rng.integers(1, 4)):
+        begin, end = sorted(rng.integers(len(data) + 1, size=2))
+        how = rng.integers(4)
+        if how == 0 and data:
+            data[rng.integers(len(data))] ^= 1 << int(rng.integers(8))
+        elif how == 1:
+            del data[begin : pick(rng, [len(data), min(end, begin + 9)])]
+        else:
+            data[begin:begin] = data[begin:end] if how == 2 else rng.bytes(int(rng.integers(1, 9)))
+    return bytes(data)
+
+
+def _check_read(found):
+    """Rows and labels are of one length, and numbers finite; a table may lack some."""
+    if isinstance(found, Table):
+        assert min(found.X.shape) > 0
+        assert found.y is None or found.y.shape == found.X.shape[:1]
+    elif isinstance(found, tuple):
+        X, y = found
+        assert X.shape[0] == y.size
+        assert np.isfinite(X.data).all()
+        assert np.isfinite(y).all()
+    elif isinstance(found, PegasosSVC):
+        assert found.dual_coef_.shape == (found.classes_.size - 1, found.n_support_.sum())
+        assert np.isfinite(found.dual_coef_).all()
+
+
+def files(rng):
+    """A file of any format in which something is wrong, or in its compression."""
+    name = pick(rng, contents())
+    content, reader = contents()[name]
+    is_text = name.endswith(("svm", "csv", "tsv", ".model"))
+    content, suffix = broken(rng, content, is_text), ""
+    if is_text and name != "libsvm.model" and rng.random() < 0.4:
+        suffix = pick(rng, _PACKED)
+        content = _PACKED[pick(rng, _PACKED) if rng.random() < 0.1 else suffix](content)
+        content = broken(rng, content, False) if rng.random() < 0.2 else content
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, name + suffix)
+        path.write_bytes(content)
+        found, said = None, ""
+        try:
+            found = reader(path)
+        except ValueError as error:
+            said = str(error)
+        assert found is not None or name == "rows.idx" or str(path) in said, said
+        assert len(said) < 400, said
+        assert [*Path(folder).iterdir()] == [path]
+        assert path.read_bytes() == content
+    _check_read(found)
+    return f"{name}: {'one clear sentence' if found is None else 'read'}"
+
+
+CASES = {stored: 0.3, in_memory: 0.25, rows_of_others: 0.2, files: 0.25}
 
 
 def attempt(seed):

@@ -1,4 +1,4 @@
-"""A model does not depend on where it is fitted: cache, disk, variables, streams, threads, forks.
+"""A model does not depend on where it is fitted: cache, disk, variables, threads, forks.
 
 Each trial runs `_environment_job.py` in a fresh process, with a copy of the package and of its
 compiled code, under conditions that are drawn independently of each other. Its models must have the
@@ -16,7 +16,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,7 +23,7 @@ import kpegasos
 from tests.campaigns import _environment_job as job
 
 CI_TRIALS = 2
-#: A fresh process takes some 2 seconds; a cold cache, or plain Python, up to a minute.
+#: A fresh process takes some 2 seconds; a cold cache up to a minute.
 TIME_LIMIT = 300
 PACKAGE = Path(kpegasos.__file__).parent
 #: Everything is compiled anew in each process, and says so.
@@ -39,14 +38,9 @@ class Case:
     variables: dict[str, str]
     flags: list[str] = field(default_factory=list)
     prefix: list[str] = field(default_factory=list)
-    streams: dict[str, Callable] = field(default_factory=dict)
     mode: str = "alone"
     processes: int = 1
-    verbose: bool = False
-    refusal: str = ""
     says: list[str] = field(default_factory=list)
-    same_bits: bool = True
-    statuses: tuple[int, ...] = (0,)
     names: list[str] = field(default_factory=list)
 
     @property
@@ -58,9 +52,9 @@ class Case:
         """Files with compiled code, always in the same order."""
         return sorted(self.root.rglob("*.nbc"))
 
-    def shell(self, script, *words):
+    def shell(self, script):
         """Let a shell do something before it becomes the process."""
-        self.prefix = [*self.prefix, "sh", "-c", f'{script}; exec "$@"', "sh", *words]
+        self.prefix = [*self.prefix, "sh", "-c", f'{script}; exec "$@"', "sh"]
 
 
 # --- what is kept of compiled code ----------------------------------------------------------------
@@ -128,45 +122,6 @@ def no_large_files(case, rng):
     case.says += [NOT_KEPT]
 
 
-@functools.cache
-def may_mount():
-    command = ["unshare", "-m", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]
-    try:
-        return subprocess.run(command, capture_output=True, check=False).returncode == 0
-    except OSError:
-        return False
-
-
-def unwritable(case, folder):
-    """Make a folder unwritable, for the superuser as well."""
-    if os.getuid():
-        for path in [folder, *folder.rglob("*")]:
-            path.chmod(0o555 if path.is_dir() else 0o444)
-    elif may_mount():
-        script = 'mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" && shift'
-        case.prefix = ["unshare", "-m", *case.prefix]
-        case.shell(script, str(folder))
-    else:
-        for cache in folder.rglob("__pycache__"):
-            shutil.rmtree(cache)
-        for room in [folder, *(path for path in folder.rglob("*") if path.is_dir())]:
-            (room / "__pycache__").write_bytes(b"")
-
-
-def package_unwritable(case, rng):
-    """What is compiled goes to the user's own folder."""
-    home = case.root / "home"
-    home.mkdir()
-    case.variables |= {"HOME": str(home), "XDG_CACHE_HOME": str(home / "cache")}
-    unwritable(case, case.root / "kpegasos")
-
-
-def nowhere_writable(case, rng):
-    case.variables |= {"HOME": "/dev/null/home", "XDG_CACHE_HOME": "/dev/null/cache"}
-    unwritable(case, case.root / "kpegasos")
-    case.says += [NOT_KEPT]
-
-
 CACHE = [
     (6, "compiled code as it was", None),
     (2, "a bit flipped", damaged(flip)),
@@ -177,8 +132,6 @@ CACHE = [
     (1, "a folder for a file", folder_instead),
     (1, "two processes compile at once", two_at_once),
     (1, "no large files", no_large_files),
-    (0.1, "package unwritable", package_unwritable),
-    (0.1, "nowhere writable", nowhere_writable),
 ]
 
 
@@ -215,22 +168,7 @@ def harmless(case, rng):
         case.names.append(f"{name} {'unset' if value is None else 'set'}")
 
 
-def nonsense_multiplies(case, rng):
-    case.variables["KPEGASOS_GEMM"] = str(rng.choice(["", "Compiled", "1", "numpy ", "\n"]))
-    case.refusal = "^ValueError: KPEGASOS_GEMM must be 'compiled' or 'numpy', got .* instead$"
-
-
-def without_compiler(case, rng):
-    case.variables["NUMBA_DISABLE_JIT"] = "1"
-    case.same_bits = False  # sums are made in another order
-
-
-VARIABLES = [
-    (4, "variables as usual", None),
-    (8, "variables", harmless),
-    (0.7, "KPEGASOS_GEMM is nonsense", nonsense_multiplies),
-    (0.5, "no compiler", without_compiler),
-]
+VARIABLES = [(4, "variables as usual", None), (8, "variables", harmless)]
 
 
 def flags(*words):
@@ -251,61 +189,12 @@ def unwritable_folder(case, rng):
     case.shell("cd /proc")
 
 
-FOLDERS = [
-    (6, "a folder to work in", None),
-    (1, "working folder unwritable", unwritable_folder),
-]
-
-
-def closed(number):
-    def condition(case, rng):
-        case.shell(f"exec {number}{'<' if number == 0 else '>'}&-")
-        case.verbose = True
-
-    return condition
-
-
-@contextlib.contextmanager
-def _broken_pipe():
-    reader, writer = os.pipe()
-    os.close(reader)
-    try:
-        yield writer
-    finally:
-        os.close(writer)
-
-
-def stdout_is(make):
-    def condition(case, rng):
-        case.streams["stdout"] = make
-        case.verbose = True
-        # The interpreter cannot flush it either, as it ends.
-        case.statuses = (0, 120)
-        case.says += ["^Exception ignored .*stdout", "^(OSError|BrokenPipeError): "]
-
-    return condition
-
-
-def verbose(case, rng):
-    case.verbose = True
-
-
-STREAMS = [
-    (6, "streams as usual", None),
-    (1, "a progress bar without a terminal", verbose),
-    (1, "stdin closed", closed(0)),
-    (1, "stdout closed", closed(1)),
-    (1, "stdout a broken pipe", stdout_is(_broken_pipe)),
-    (1, "stdout a full disk", stdout_is(functools.partial(Path("/dev/full").open, "w"))),
-]
+FOLDERS = [(6, "a folder to work in", None), (1, "working folder unwritable", unwritable_folder)]
 
 
 def mode(name):
     def condition(case, rng):
-        if "stdout" in case.streams and name not in job.ONE_PROCESS:
-            case.names.remove(name)  # the standard library flushes it before it starts another
-        else:
-            case.mode = name
+        case.mode = name
 
     return condition
 
@@ -315,7 +204,7 @@ MODES = [
     *((1, name, mode(name)) for name in job.MODES if name not in ("alone", "listed")),
 ]
 
-DIMENSIONS = [CACHE, VARIABLES, FLAGS, FOLDERS, STREAMS, MODES]
+DIMENSIONS = [CACHE, VARIABLES, FLAGS, FOLDERS, MODES]
 
 
 # --- trials ---
@@ -342,7 +231,8 @@ def pristine():
 def plain_environment():
     """The variables of this process, without those that change where things are found or kept."""
     dropped = ("NUMBA_", "KPEGASOS_", "PYTHON", "PYTEST", "COV_")
-    return {k: v for k, v in os.environ.items() if not k.startswith(dropped)}
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(dropped)}
+    return kept | {"KPEGASOS_QUIET": "1"}  # who waits for the compiler is told, on a busy machine
 
 
 def draw_case(rng, root):
@@ -362,16 +252,16 @@ def run(case, seed, results):
     script = Path(job.__file__)
     processes = []
     with contextlib.ExitStack() as stack:
-        streams = {name: stack.enter_context(make()) for name, make in case.streams.items()}
         for result in results:
-            words = [case.root, case.mode, seed, "verbose" if case.verbose else "quiet", result]
+            words = [case.root, case.mode, seed, result]
             command = [*case.prefix, sys.executable, *case.flags, script, *words]
             process = subprocess.Popen(
                 [str(word) for word in command],
                 env=case.variables,
                 cwd=case.root,
                 text=True,
-                **{"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, **streams},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
             )
             processes.append(stack.enter_context(process))
@@ -381,22 +271,15 @@ def run(case, seed, results):
 def judge(case, ended, result, expected):
     _, said, process = ended
     context = f"{case.names}, {case.mode}, status {process.returncode}\n{said}"
-    if case.refusal:
-        assert not result.exists(), context
-        assert re.search(case.refusal, said.strip().splitlines()[-1]), context
-        return "one clear sentence"
     if case.strict and NOT_KEPT in case.says and not result.exists():
         assert re.search(NOT_KEPT, said.strip().splitlines()[-1]), context
         return "one clear sentence"
-    assert process.returncode in case.statuses, context
+    assert process.returncode == 0, context
     assert "Traceback" not in said, context
     lines = [line for line in said.splitlines() if not re.search("|".join(case.says), line)]
     assert not lines if case.says else not said, context
     assert result.exists(), context
-    counts, values = expected
-    for found in json.loads(result.read_text("utf-8")):
-        assert found[0] == counts, context
-        assert found[1] == values or not case.same_bits, context
+    assert set(json.loads(result.read_text("utf-8"))) == {expected}, context
     return "the same model"
 
 
@@ -407,7 +290,7 @@ def trial(rng):
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "root"
         shutil.copytree(pristine().name, root)
-        expected = job.digests(seed)
+        expected = job.digest(seed)
         case = draw_case(rng, root)
         results = [root.parent / f"result {i}" for i in range(case.processes)]
         everyone = run(case, seed, results)

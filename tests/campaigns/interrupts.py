@@ -1,15 +1,19 @@
 """Whatever ends a call early leaves the whole new model or the one before, and it ends soon.
 
-Ctrl-C is pressed once, twice or three times at random moments of fits, streams and predictions.
+Ctrl-C is pressed once, twice or three times at random moments of fits.
 Errors come in kernels, callbacks and chunks of the user's, and in any call that the package makes,
-as when memory is exhausted. Then the call is made again.
+as when memory is exhausted. Then the call is made again. What takes long, a slow kernel, a matrix,
+a polish, a search, a path, is left within a second of the clock or of computing, whichever says
+less: on a busy machine the clock says nothing. Loops that are compiled for the first time cannot be
+left, so that a trial has to be late three times.
 """
 
 import copy
-import itertools
+import os
 import signal
 import sys
 import threading
+import time
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from unittest import mock
@@ -18,10 +22,19 @@ import numpy as np
 from scipy import sparse
 
 import kpegasos
-from kpegasos import RBF, LinearPegasosSVC, PegasosSVC, fit_chunks, make_problem, make_rows, pegasos
+from kpegasos import (
+    RBF,
+    LinearPegasosSVC,
+    PegasosSVC,
+    PegasosSVCCV,
+    fit_chunks,
+    make_problem,
+    make_rows,
+    pegasos,
+    regularization_path,
+)
 from kpegasos.fitting.observers import HAS_CALLBACKS
 from kpegasos.utils import tuning
-from tests.campaigns._pressing import Presser, in_time
 from tests.campaigns._remains import check_certificate, check_usable, model_of
 from tests.campaigns.harness import SMALL, blobs, pick, power, some
 
@@ -34,9 +47,14 @@ _ERRORS = [
 
 
 def trial(rng):
-    """End something early, and look at what remains."""
+    """End something early, or something that takes long, and look at what remains."""
+    return in_time(_phase, rng) if some(rng, 0.3) else early(rng)
+
+
+def early(rng):
+    """End something that a moment suffices for."""
     handler = signal.getsignal(signal.SIGINT)
-    kind = pick(rng, [_fault, _fault, _fault, _reused_rows, _fit, _fit, _stream, _prediction])
+    kind = pick(rng, [_fault, _fault, _fault, _reused_rows, _fit, _fit])
     is_small = some(rng, 0.8) and kind in (_fault, _reused_rows)
     small = mock.patch.multiple(tuning, **SMALL) if is_small else nullcontext()
     with small:
@@ -273,6 +291,79 @@ def _reused_rows(rng):
 
 # --- Ctrl-C ---------------------------------------------------------------------------------------
 
+#: Seconds that a call may take after the last press, and seconds of computing.
+LATEST, LATEST_COMPUTING = 2.0, 1.0
+#: How often a trial that is late is made again: what is compiled for the first time has to end.
+_ATTEMPTS = 3
+
+
+def in_time(kind, rng):
+    """Make a trial, again if it was late; the last one counts."""
+    begin = rng.bit_generator.state
+    for _ in range(_ATTEMPTS - 1):
+        rng.bit_generator.state = begin
+        try:
+            return kind(rng)
+        except AssertionError as error:
+            if " s late" not in str(error):
+                raise
+    rng.bit_generator.state = begin
+    return kind(rng)
+
+
+class Presser:
+    """Presses Ctrl-C after given delays, and lets it interrupt a call only.
+
+    Parameters
+    ----------
+    delays : list of float
+        Seconds before the first press, and between presses.
+    """
+
+    def __init__(self, delays):
+        self.delays = delays
+        self.late = 0.0
+        self._listening = False
+        self._begun = threading.Event()
+        self._pressed = (0.0, 0.0)
+
+    def _handle(self, number, frame):
+        if self._listening:
+            raise KeyboardInterrupt
+
+    def _press(self):
+        self._begun.wait()
+        for delay in self.delays:
+            time.sleep(delay)
+            self._pressed = time.perf_counter(), time.process_time()
+            os.kill(os.getpid(), signal.SIGINT)
+
+    def during(self, call):
+        """Make a call and press; returns the KeyboardInterrupt that ended it, if one did."""
+        before = signal.signal(signal.SIGINT, self._handle)
+        thread = threading.Thread(target=self._press)
+        raised = None
+        try:
+            thread.start()
+            try:
+                try:
+                    self._listening = True
+                    self._begun.set()
+                    call()
+                finally:
+                    self._listening = False
+            except KeyboardInterrupt as error:
+                raised = error
+            ended = time.perf_counter(), time.process_time()
+            thread.join()
+            handler = signal.getsignal(signal.SIGINT)
+        finally:
+            signal.signal(signal.SIGINT, before)
+        assert handler == self._handle, "the handler of before has not been restored"
+        self.late, computing = (e - p for e, p in zip(ended, self._pressed, strict=True))
+        assert self.late < LATEST or computing < LATEST_COMPUTING, f"{self.late:.1f} s late"
+        return raised
+
 
 def _presser(rng):
     """One press, or several in quick succession."""
@@ -359,57 +450,77 @@ def _check_next_fit(estimator, X, y):
     assert model_of(estimator) == model_of(fresh.fit(X, y)), "the next fit makes another model"
 
 
-def _stream(rng):
-    """A stream goes on after whole chunks, all pairs alike."""
-    X, y = blobs(rng, int(rng.integers(60, 400)), centers=[2, 3, 5])
-    classes = np.unique(y)
-    if some(rng, 0.3):
-        X = sparse.csr_matrix(X)
-    parts = np.array_split(np.arange(len(y)), int(rng.integers(1, 4)))
-    average = pick(rng, ["weighted", "suffix", None])
-
-    def feed(estimator, first, last):
-        for number in itertools.count(first):
-            if number == last:
-                return
-            part = parts[number % len(parts)]
-            estimator.partial_fit(X[part], y[part], classes=classes)
-
-    estimator = LinearPegasosSVC(random_state=0, average=average, lam=0.01)
-    assert _presser(rng).during(lambda: feed(estimator, 0, np.inf)) is not None
-    online = getattr(estimator, "_online", None)
-    chunks = 0 if online is None else _chunks_of(online, y, parts, classes)
-    if chunks > 200:
-        return "partial_fit: too many chunks to compare"
-    whole = LinearPegasosSVC(random_state=0, average=average, lam=0.01)
-    feed(whole, 0, chunks)
-    assert model_of(whole) == model_of(estimator), "a chunk was learned in part"
-    feed(whole, chunks, chunks + 2)
-    feed(estimator, chunks, chunks + 2)
-    assert model_of(whole) == model_of(estimator), "the stream does not go on where it was"
-    return "partial_fit: whole chunks"
+# --- calls that take long -------------------------------------------------------------------------
 
 
-def _chunks_of(online, y, parts, classes):
-    """How many chunks a stream has seen, by the steps of its first pair."""
-    of_pair = [int(np.isin(y[part], classes[:2]).sum()) for part in parts]
-    steps, chunks = online.streams[0].state.steps, 0
-    while steps > 0:
-        steps -= of_pair[chunks % len(parts)]
-        chunks += 1
-    assert steps == 0, "a chunk was learned in part"
-    return chunks
+class Slow:
+    """A Gaussian kernel that computes for some seconds for each value."""
+
+    def __init__(self, seconds):
+        self.seconds = seconds
+
+    def __call__(self, A, B):
+        until = time.thread_time() + self.seconds * len(A) * len(B)
+        while time.thread_time() < until:
+            pass
+        return RBF(0.2).block(A, B)
 
 
-def _prediction(rng):
-    """Predictions stop, and the model is what it was."""
-    X, y = blobs(rng, int(rng.integers(60, 400)), centers=[2, 4])
-    estimator = _estimator(rng, X)[0]
-    estimator.set_params(**_ended(estimator.get_params())).fit(X, y)
-    before, expected = model_of(estimator), estimator.predict(X)
-    many = np.tile(X, (20_000 // len(y), 1))
-    call = pick(rng, [estimator.predict, estimator.decision_function])
-    assert _presser(rng).during(lambda: [call(many) for _ in range(10**4)]) is not None
-    assert model_of(estimator) == before
-    np.testing.assert_array_equal(estimator.predict(X), expected)
-    return "prediction: as before"
+def _long_call(rng, kind, X, y, kernel):
+    """An estimator, and a call that takes long: of the estimator, or beside it."""
+    options = {"kernel": kernel, "n_jobs": pick(rng, [None, 2]), "random_state": 0}
+    if kind == "search":
+        mb = pick(rng, ["auto", 20.0])
+        model = PegasosSVCCV(Cs=3, gammas=3, cv=3, refit=False, cache_mb=mb, **options)
+        return model, lambda: model.fit(X, y)
+    if kind == "stream":
+        model, parts = LinearPegasosSVC(random_state=0), np.array_split(np.arange(len(y)), 5)
+        chunks = [(X[part], y[part]) for part in parts]
+        return model, lambda: fit_chunks(model, chunks, epochs=10**4)
+    options |= {"C": power(rng, 0, 3), "cache": pick(rng, ["auto", "cached"])}
+    model = PegasosSVC(**options)
+    if kind == "prediction":
+        seconds, kernel.seconds = kernel.seconds, 0.0
+        model.set_params(epochs=2).fit(X, y)
+        kernel.seconds = seconds
+        many = X[rng.integers(len(X), size=int(power(rng, 2, 3.5)))]
+        return model, lambda: model.decision_function(many)
+    if kind == "path":
+        problem = make_problem(np.where(y > 0, 1.0, -1.0), lam=1.0)
+        rows, Cs = {"kernel": kernel, "cache": "cached"}, np.logspace(-1, 4, 8)
+        return model, lambda: regularization_path(problem, make_rows(X, **rows), Cs, tol=1e-4)
+    model.set_params(polish=some(rng, 0.6), tol=1e-4)
+    return model, lambda: model.fit(X, y)
+
+
+def _phase(rng):
+    """Matrices, rows, polishes, searches, paths, predictions and streams are left in time."""
+    kind = pick(rng, ["fit", "fit", "search", "search", "path", "prediction", "stream"])
+    is_slow = kind == "prediction" or some(rng, 0.5)
+    X, y = blobs(rng, int(rng.integers(50, 300) if is_slow else rng.integers(1000, 5000)), 30)
+    kernel = Slow(power(rng, -5.5, -3)) if is_slow else "rbf"
+    model, call = _long_call(rng, kind, X, y, kernel)
+    seconds, ended = power(rng, -2, 0.3), "Ctrl-C"
+    if kind in ("fit", "search") and some(rng, 0.4):
+        ended = "max_time"
+        model.set_params(max_time=seconds)
+        begin = np.array([time.perf_counter(), time.process_time()])
+        call()
+        late, computing = [time.perf_counter(), time.process_time()] - begin - seconds
+        if is_slow and kind == "fit":
+            # Diagonal, a row, and the rows of the support of each pair: a first model has them.
+            n_values = len(y) * (model.classes_.size - 1) * (2 + model.support_.size)
+            late, computing = np.array([late, computing]) - kernel.seconds * n_values
+        # Two threads compute at a time.
+        assert min(late, computing / 2) < 1.0, f"{late:.1f} s late, {computing:.1f} of computing"
+    else:
+        again = [float(rng.uniform(0.01, 0.5))] * some(rng, 0.4)
+        Presser([seconds, *again]).during(call)
+    if is_slow:
+        kernel.seconds = 0.0
+    if kind == "search":
+        assert ended != "max_time" or model.status_ in ("max_time", "completed")
+        assert not hasattr(model, "best_params_") or model.best_params_["C"] in model.Cs_
+    elif ended == "max_time" or hasattr(model, "classes_"):
+        check_usable(model, X[:100], 30)
+    return f"{kind}{' of a slow kernel' if is_slow and kind != 'stream' else ''}: {ended}"

@@ -2,32 +2,27 @@
 
 import pytest
 
-from tests.campaigns import certificates, harness
+from tests.campaigns import harness, interrupts
 
 #: Campaigns that start processes, compile much or look at the clock.
-SLOW = {
-    *("certificates", "damaged", "environment", "intervals", "lifecycle", "memory"),
-    "punctuality",
-}
+SLOW = {"damaged", "environment", "interrupts", "intervals", "memory"}
+#: Of a slow one, the trials that are quick.
+QUICK = {"interrupts": interrupts.early}
 
 
 @pytest.mark.parametrize(
-    "name",
+    ("name", "trial"),
     [
-        pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else [])
-        for name in harness.names()
+        *(
+            pytest.param(name, None, marks=[pytest.mark.slow] if name in SLOW else [], id=name)
+            for name in harness.names()
+        ),
+        *(pytest.param(name, trial, id=f"{name}, quick") for name, trial in QUICK.items()),
     ],
 )
-def test_campaign_finds_no_failure(name):
-    assert_no_failure(name, harness.load(name).CI_TRIALS)
-
-
-def test_certificates_of_the_hinge_loss_are_true():
-    assert_no_failure("certificates", 50, trial=certificates.hinge)
-
-
-def assert_no_failure(name, trials, **options):
-    report = harness.run(name, trials=trials, **options)
+def test_campaign_finds_no_failure(name, trial):
+    trials = harness.load(name).CI_TRIALS
+    report = harness.run(name, trials=trials, trial=trial)
     assert not report.failures, str(report)
     assert not report.broken_off
     assert report.tried == trials

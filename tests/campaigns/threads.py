@@ -1,6 +1,6 @@
 """Threads that share an object get what the same calls get one by one, and true certificates.
 
-Rows, estimators, searches, streams, accounts and sessions of the playground are used by two to four
+Rows, estimators, searches, streams and sessions of the playground are used by two to four
 threads at once, which the interpreter switches as often as it can. Machine constants are small, so
 that runs have many slices. No call may hang.
 """
@@ -25,10 +25,11 @@ from kpegasos import (
     regularization_path,
     sdca,
 )
-from kpegasos.rows.budget import Account
-from kpegasos.rows.cached import BufferPool
+from kpegasos.core.state import PegasosOptions
+from kpegasos.solvers.pegasos import make_run
+from kpegasos.solvers.polish import polish
+from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
-from tests.campaigns.certificates import polished
 from tests.campaigns.harness import SMALL, pick, power
 from tests.playground_cases import session_of, shown, state_of
 
@@ -40,7 +41,7 @@ _PATIENCE = 120.0
 
 def trial(rng):
     """Use one object from several threads, and compare."""
-    kinds = [_rows, _rows, _rows, _estimator, _predictions, _search, _stream, _account, _session]
+    kinds = [_rows, _rows, _rows, _estimator, _predictions, _search, _stream, _session]
     with mock.patch.multiple(tuning, **SMALL):
         return pick(rng, kinds)(rng)
 
@@ -89,10 +90,18 @@ def _data(rng, n_features=3):
 # --- rows -----------------------------------------------------------------------------------------
 
 
+def _polished(problem, rows, seed):
+    limits = {"n_steps": 100, "epochs": None, "checkpoints": None, "tol": None}
+    run = make_run(problem, rows, PegasosOptions(), seed=seed, **limits)
+    while not run.finished:
+        run.advance(Stopper())
+    return polish(run, tol=1e-3)
+
+
 _SOLVERS = {
     "pegasos": lambda problem, rows, seed: pegasos(problem, rows, epochs=3, random_state=seed),
     "sdca": lambda problem, rows, seed: sdca(problem, rows, tol=1e-3, random_state=seed),
-    "polish": lambda *given: polished(*given[:2], n_steps=100, seed=given[2], tol=1e-3),
+    "polish": _polished,
     "path": lambda problem, rows, seed: regularization_path(problem, rows, [1.0 + seed], tol=1e-3),
 }
 
@@ -243,37 +252,6 @@ def _stream(rng):
     assert any(np.array_equal(model.coef_, other.coef_) for other in orders), "an order of calls"
     np.testing.assert_array_equal(model.n_steps_, orders[0].n_steps_)
     return "streams, partial_fit"
-
-
-# --- memory ---------------------------------------------------------------------------------------
-
-
-def _account(rng):
-    """Grants and buffers: none is lost, none is given twice."""
-    account, pool = Account(), BufferPool()
-    kept = [account.grant(1.0, 1.0) for _ in range(100)]
-
-    def grant():
-        some = []
-        for _ in range(2000):
-            some.append(account.grant(1.0, 1.0))
-            if len(some) > 50:
-                some.clear()
-
-    def read():
-        for _ in range(300):
-            assert account.granted_mb >= len(kept)
-
-    def borrow(number):
-        for size in range(1, 300):
-            buffer = pool.acquire(size, np.dtype(np.float64))
-            buffer[:] = number
-            assert (buffer == number).all(), "a buffer has one owner"
-            pool.release(buffer)
-
-    _at_once([grant, read, grant, *(lambda k=k: borrow(k) for k in range(3))])
-    assert account.granted_mb == len(kept)
-    return "accounts and buffers"
 
 
 # --- the playground -------------------------------------------------------------------------------

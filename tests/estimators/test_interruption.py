@@ -6,22 +6,18 @@ import subprocess
 import sys
 import threading
 import time
-import warnings
 
 import numpy as np
 import pytest
-from callback_cases import Recorder
 from models import BOTH
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
 from kpegasos import LinearPegasosSVC, PegasosSVC
 from kpegasos.estimators import base
-from kpegasos.fitting.observers import HAS_CALLBACKS
-from kpegasos.solvers.stopping import Stopper, interruptible
+from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
 
-NEEDS_CALLBACKS = pytest.mark.skipif(not HAS_CALLBACKS, reason="scikit-learn has no callbacks yet")
 # Never to be reached; max_time only keeps a failing test from running for ever.
 ENDLESS = {"n_steps": 10**9, "checkpoints": None, "max_time": 60.0, "random_state": 0}
 
@@ -32,9 +28,8 @@ def data(n_classes, n_samples=600):
     return make_blobs(n_samples, centers=n_classes, n_features=5, cluster_std=3.0, random_state=0)
 
 
-def press(times=1):
-    for _ in range(times):
-        signal.raise_signal(signal.SIGINT)
+def press():
+    signal.raise_signal(signal.SIGINT)
 
 
 def fitted_names(clf):
@@ -45,15 +40,6 @@ def fitted_names(clf):
 def _compiled():
     for Estimator in (PegasosSVC, LinearPegasosSVC):
         Estimator(epochs=1).fit(*data(2))
-
-
-def assert_stops(clf, X, y):
-    """A fit that Ctrl-C stops raises, warns of nothing and says how far it has come."""
-    message = rf"{type(clf).__name__} was stopped by Ctrl-C after \d+ steps.*relative gap of \d"
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", ConvergenceWarning)
-        with pytest.raises(KeyboardInterrupt, match=message):
-            clf.fit(X, y)
 
 
 def assert_usable(clf, X, y):
@@ -69,84 +55,6 @@ def assert_usable(clf, X, y):
 
 
 # --- Ctrl-C ---
-
-
-class Pressing(Recorder):
-    """A callback that presses Ctrl-C at the first checkpoint."""
-
-    def __init__(self, times):
-        super().__init__()
-        self.times = times
-
-    def on_fit_task_begin(self, estimator, context):
-        super().on_fit_task_begin(estimator, context)
-        if context.task_name == "checkpoint":
-            times, self.times = self.times, 0
-            press(times)
-
-
-@NEEDS_CALLBACKS
-@BOTH
-@pytest.mark.parametrize("fitted", [False, True])
-def test_ctrl_c_twice_keeps_what_there_was(Estimator, fitted):
-    X, y = data(3)
-    clf = Estimator(epochs=2, random_state=0)
-    if fitted:
-        decisions = clf.fit(X, y).decision_function(X)
-    pressing = Pressing(2)
-    with pytest.raises(KeyboardInterrupt):
-        clf.set_callbacks(pressing).set_params(C=0.01, epochs=10**4).fit(X * 2, y)
-    assert pressing.events[-1] == "teardown"
-    if fitted:
-        np.testing.assert_array_equal(clf.decision_function(X), decisions)
-    else:
-        assert not fitted_names(clf)
-    # Nothing is left behind that would disturb the next fit.
-    assert clf.set_callbacks().set_params(C=1.0, epochs=1).fit(X, y).score(X, y) > 0.6
-
-
-@NEEDS_CALLBACKS
-def test_handler_of_the_user_is_restored_and_gets_the_second_press():
-    X, y = data(2)
-    presses = []
-
-    def own(number, frame):
-        presses.append(number)
-
-    signal.signal(signal.SIGINT, own)
-    try:
-        assert_stops(PegasosSVC(epochs=10**4).set_callbacks(Pressing(1)), X, y)
-        assert signal.getsignal(signal.SIGINT) is own
-        assert presses == []
-        with pytest.raises(KeyboardInterrupt):
-            PegasosSVC(epochs=10**4).set_callbacks(Pressing(2)).fit(X, y)
-        assert signal.getsignal(signal.SIGINT) is own
-        assert presses == [signal.SIGINT]
-        with pytest.raises(ValueError, match="batch_size"):
-            PegasosSVC(batch_size=10**6).fit(X, y)
-        assert signal.getsignal(signal.SIGINT) is own
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def test_block_inside_an_interrupted_one_is_interrupted():
-    """The outer fit waits for the inner, which had not heard of Ctrl-C."""
-    with interruptible(Stopper()) as outer:
-        press()
-        with interruptible(Stopper()) as inner:
-            assert inner.reason() == "interrupted"
-    assert outer.reason() == "interrupted"
-
-
-def test_interrupted_validation_raises_at_once(monkeypatch):
-    """There is no model to wait for."""
-    X, y = data(2)
-    clf = PegasosSVC(epochs=1, random_state=0).fit(X, y)
-    before = clf.decision_function(X)
-    monkeypatch.setattr(PegasosSVC, "_targets", lambda *_: press())
-    with pytest.raises(KeyboardInterrupt):
-        clf.fit(X[:, :2], y)
-    np.testing.assert_array_equal(clf.decision_function(X), before)
 
 
 PROGRAM = """

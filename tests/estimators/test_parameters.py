@@ -1,4 +1,4 @@
-"""Parameters of the estimators: what each of them does, and what is left to us by "auto"."""
+"""Parameters, weights and fitted attributes: what each of them does, and what "auto" means."""
 
 import warnings
 from itertools import combinations
@@ -16,89 +16,29 @@ from models import (
     two_classes,
     with_duplicates,
 )
+from scipy import sparse
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.class_weight import compute_sample_weight
 
-from kpegasos import PegasosSVC
+from kpegasos import LinearPegasosSVC, PegasosSVC, linear_rows, make_problem, make_rows
 from kpegasos.fitting.inputs import POLISH_DRAWS, POLISH_EPOCHS
-
-
-@BOTH
-def test_lam_is_that_of_each_pair(Estimator):
-    X, y = four_classes()
-    keep = ~((y == 3) & (np.arange(y.size) % 2 == 0))
-    X, y = X[keep], y[keep]
-    clf = Estimator(C=0.5, epochs=1, random_state=0).fit(X, y)
-    sizes = [np.isin(y, pair).sum() for pair in combinations(range(4), 2)]
-    np.testing.assert_allclose(clf.lam_, 1 / (0.5 * np.array(sizes)))
-    np.testing.assert_array_equal(clf.set_params(lam=0.01).fit(X, y).lam_, [0.01] * 6)
+from kpegasos.solvers.pegasos import PegasosOptions, make_run
+from kpegasos.solvers.result import History
+from kpegasos.solvers.stopping import Stopper
+from kpegasos.utils.validation import draw_seed
 
 
 @BOTH
 def test_steps_are_counted_in_batches(Estimator):
     X, y = two_classes(100)
-    assert Estimator(n_steps=17, epochs=50).fit(X, y).n_steps_ == 17
-    assert Estimator(n_steps=7, polish=True).fit(X, y).n_steps_ == 7
+    assert Estimator(n_steps=7, epochs=50, polish=True).fit(X, y).n_steps_ == 7
     assert Estimator(epochs=2.5).fit(X, y).n_steps_ == 250
     clf = Estimator(epochs=2, batch_size=8, random_state=0).fit(X, y)
     assert clf.n_steps_ == 25
-    assert clf.alpha_.sum() <= 200
-    assert Estimator(batch_size=100, epochs=30, random_state=0).fit(X, y).score(X, y) > 0.8
 
 
-@BOTH
-@pytest.mark.parametrize("intercept_scaling", [1.0, 3.0])
-def test_intercept_is_a_constant_feature(Estimator, intercept_scaling):
-    X, y = integers(2)
-    X = X + 1.0
-    kind = {"kernel": "linear"} if Estimator is PegasosSVC else {}
-    a = Estimator(intercept_scaling=intercept_scaling, **kind, **EXACT).fit(X, y)
-    Z = np.column_stack((X, np.full(y.size, intercept_scaling)))
-    b = Estimator(fit_intercept=False, **kind, **EXACT).fit(Z, y)
-    np.testing.assert_array_equal(counts_of(a), counts_of(b))
-    assert b.intercept_.tolist() == [0.0]
-    assert a.intercept_[0] == pytest.approx(b.coef_[0, -1] * intercept_scaling, rel=1e-10)
-    np.testing.assert_allclose(a.decision_function(X), b.decision_function(Z), rtol=1e-9)
-
-
-# --- checkpoints ---
-
-
-@BOTH
-@pytest.mark.parametrize(
-    ("checkpoints", "expected"),
-    [
-        ("epoch", [100, 200, 250]),
-        ("log", [1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 25, 32, 40, 50, 63, 79, 100, 126, 158, 200,
-                 250]),
-        (np.array([250, 3, 3, 999]), [3, 250]),
-        ((), [250]),
-        (None, [250]),
-    ],
-)  # fmt: skip
-def test_checkpoints_are_recorded_and_change_nothing(Estimator, checkpoints, expected):
-    X, y = two_classes(100)
-    plain = Estimator(n_steps=250, checkpoints=[7, 120], random_state=0).fit(X, y)
-    assert plain.history_["iteration"].tolist() == [7, 120, 250]
-    clf = Estimator(n_steps=250, checkpoints=checkpoints, random_state=0).fit(X, y)
-    assert clf.history_["iteration"].tolist() == expected
-    np.testing.assert_array_equal(counts_of(clf), counts_of(plain))
-    np.testing.assert_allclose(clf.objective_, plain.objective_, rtol=1e-12)
-
-
-@BOTH
-def test_history_ends_with_the_model(Estimator):
-    X, y = two_classes(100)
-    clf = Estimator(epochs=6, checkpoints="epoch", random_state=0).fit(X, y)
-    history = clf.history_
-    assert history["epoch"].tolist() == [1, 2, 3, 4, 5, 6]
-    assert np.all(np.diff(history["dual_bound"]) >= 0)
-    np.testing.assert_allclose(
-        history["gap"], history["objective_average"] - history["dual_bound"], atol=1e-15
-    )
-    last = history[-1]
-    assert (last.objective_average, last.gap) == (clf.objective_, clf.duality_gap_)
-    assert (last.relative_gap, last.support_size) == (clf.relative_gap_, clf.support_.size)
+# --- history ---
 
 
 def test_history_is_sparse_where_nobody_waits_and_gaps_are_looked_at_each_epoch():
@@ -163,16 +103,6 @@ def test_polish_reaches_the_gap(Estimator, n_classes, n_jobs, tol):
     assert np.all(clf.objective_ <= plain.objective_)
 
 
-@BOTH
-def test_polish_changes_nothing_of_the_run(Estimator):
-    X, y = two_classes()
-    plain = Estimator(epochs=6, random_state=0).fit(X, y)
-    parts = Estimator(epochs=3, random_state=0, polish=True, warm_start=True).fit(X, y)
-    assert parts.n_steps_ == 3 * y.size
-    parts.set_params(polish=False).fit(X, y)
-    assert_same_model(plain, parts, X)
-
-
 # --- what a fit leaves alone, and shows ---
 
 
@@ -201,3 +131,141 @@ def test_verbose_shows_the_gap(Estimator, n_jobs, capsys):
     b = Estimator(n_jobs=n_jobs, epochs=3, random_state=0).fit(X, y)
     assert capsys.readouterr().out == ""
     assert_close_model(a, b, X)
+
+
+@BOTH
+@pytest.mark.parametrize("class_weight", [{"a": 3.0, "b": 0.5, "c": 1.25}, {"c": 3.0}, "balanced"])
+def test_class_weight_is_sample_weight(Estimator, class_weight):
+    X, y = integers(3)
+    keep = (y != 0) | (np.arange(y.size) % 3 == 0)
+    X, names = X[keep], np.array(["a", "b", "c"])[y[keep]]
+    own = np.random.default_rng(0).uniform(0.5, 1.5, size=names.size)
+    # What is balanced is counts of classes, of whatever weight.
+    for weight in (np.ones(names.size), *([] if class_weight == "balanced" else [own])):
+        expected = weight * compute_sample_weight(class_weight, names)
+        a = Estimator(class_weight=class_weight, random_state=0).fit(X, names, weight)
+        b = Estimator(random_state=0).fit(X, names, expected)
+        assert_same_model(a, b, X)
+
+
+@BOTH
+def test_random_state(Estimator):
+    X, y = two_classes()
+    fit = lambda state: Estimator(random_state=state, epochs=2).fit(X, y)  # noqa: E731
+    assert_same_model(fit(3), fit(np.random.RandomState(3)), X)
+    assert np.any(fit(3).alpha_ != fit(4).alpha_)
+    assert np.any(fit(None).alpha_ != fit(None).alpha_)
+
+
+X, Y = make_blobs(120, centers=3, cluster_std=2.0, random_state=0)
+
+
+@pytest.mark.parametrize("cache", ["auto", "cached", "streamed"])
+def test_fit_does_not_see_an_outlier_of_weight_zero(cache):
+    far = np.vstack([X, [1e9, -1e9]])
+    weight = np.append(np.ones(len(X)), 0.0)
+    options = {"gamma": 0.1, "cache": cache, "epochs": 3, "random_state": 0}
+    expected = PegasosSVC(**options).fit(X, Y)
+    clf = PegasosSVC(**options).fit(far, np.append(Y, 0), weight)
+    np.testing.assert_array_equal(clf.dual_coef_, expected.dual_coef_)
+    np.testing.assert_array_equal(clf.objective_, expected.objective_)
+    np.testing.assert_array_equal(clf.decision_function(X), expected.decision_function(X))
+    if cache != "streamed":  # whose parts follow the clock
+        evaluations = [h["kernel_evaluations"][-1] for h in clf.history_]
+        assert evaluations == [h["kernel_evaluations"][-1] for h in expected.history_]
+
+
+@pytest.mark.parametrize("C", [1e-50, 1e45])
+def test_decisions_of_float32_survive_extreme_coefficients(C):
+    two = Y < 2
+    options = {"C": C, "gamma": 0.1, "fit_intercept": False, "epochs": 2, "random_state": 0}
+    wide = PegasosSVC(**options).fit(X[two], Y[two])
+    narrow = PegasosSVC(**options).fit(X[two].astype(np.float32), Y[two])
+    expected = wide.decision_function(X)
+    np.testing.assert_allclose(
+        narrow.decision_function(X), expected, rtol=1e-3, atol=1e-3 * np.abs(expected).max()
+    )
+
+
+def test_early_stopping_passes_over_weight_zero():
+    """Examples of weight zero are as good as absent: they are not set aside either."""
+    X, y = make_blobs(200, centers=3, cluster_std=2.0, random_state=0)
+    weight = np.where(np.arange(200) % 3 == 0, 0.0, 1.0)
+    weight[y == 2] = 0.0
+    kept = weight > 0
+    clf, alone = (
+        LinearPegasosSVC(early_stopping=True, epochs=20, random_state=0) for _ in range(2)
+    )
+    clf.fit(X, y, sample_weight=weight)
+    alone.fit(X[kept], y[kept])
+    assert clf.validation_scores_ == alone.validation_scores_
+    np.testing.assert_array_equal(clf.alpha_[kept], alone.alpha_)
+    assert not clf.alpha_[~kept].any()
+
+
+@BOTH
+def test_alpha_counts(Estimator):
+    X, y = integers(2)
+    clf = Estimator(average=None, **EXACT).fit(X, y)
+    assert clf.alpha_.dtype == np.int64
+    assert clf.alpha_.shape == y.shape
+    assert clf.alpha_.min() >= 0
+    assert clf.alpha_.max() <= 5  # a permutation draws each example once an epoch
+    np.testing.assert_array_equal(np.flatnonzero(clf.alpha_), np.sort(clf.support_))
+    # w_{T+1} = Σ alpha y φ / (lam T), and the model of average=None is the last iterate.
+    expected = clf.alpha_ * np.where(y == 1, 1, -1) / (clf.lam_ * clf.n_steps_)
+    np.testing.assert_allclose(clf.dual_coef_[0], expected[clf.support_], rtol=1e-12)
+
+
+@BOTH
+@pytest.mark.parametrize("projection", [False, True])
+def test_alpha_of_several_pairs_is_sparse(Estimator, projection):
+    X, y = integers(3)
+    clf = Estimator(projection=projection, **EXACT).fit(X, y)
+    assert isinstance(clf.alpha_, sparse.csr_array)
+    assert clf.alpha_.shape == (3, y.size)
+    assert clf.alpha_.dtype == (np.float64 if projection else np.int64)
+    assert clf.alpha_.has_canonical_format
+    assert np.all(clf.alpha_.data > 0)
+    for number, (i, j) in enumerate(combinations(range(3), 2)):
+        outside = (y != i) & (y != j)
+        assert not counts_of(clf)[number, outside].any()
+        assert counts_of(clf)[number, ~outside].any()
+
+
+@BOTH
+def test_attributes_of_multiclass_are_per_pair(Estimator):
+    X, y = four_classes()
+    clf = Estimator(random_state=0, epochs=3).fit(X, y)
+    for name in ("lam_", "n_steps_", "objective_", "duality_gap_", "relative_gap_"):
+        assert getattr(clf, name).shape == (6,), name
+    assert [type(history) for history in clf.history_] == [History] * 6
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"average": "suffix", "sampling": "uniform"},
+        {"average": None, "batch_size": 4, "projection": True},
+        {"average": "uniform"},
+    ],
+    ids=str,
+)
+def test_run_is_that_of_the_solver(Estimator, options):
+    """Every parameter gets to where it counts; a pair has draws of its own."""
+    X, y = two_classes()
+    if Estimator is PegasosSVC:
+        own, rows = {"gamma": 2.0}, make_rows(X, "rbf", gamma=2.0, intercept_scaling=0.5)
+    else:
+        own, rows = {}, linear_rows(X, intercept_scaling=0.5)
+    steps = {"n_steps": 400, "checkpoints": [100]}
+    clf = Estimator(lam=0.02, intercept_scaling=0.5, random_state=5, **own, **steps, **options)
+    run = make_run(
+        make_problem(2.0 * y - 1.0, 0.02), rows, PegasosOptions(**options), **steps,
+        epochs=None, tol=None, seed=draw_seed(5), spawn_key=(0,),
+    )  # fmt: skip
+    while not run.finished:
+        run.advance(Stopper())
+    np.testing.assert_allclose(clf.fit(X, y).objective_, run.result().objective, rtol=1e-12)
+    np.testing.assert_array_equal(clf.alpha_, run.result().alpha)

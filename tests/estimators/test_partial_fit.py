@@ -20,56 +20,29 @@ from kpegasos.utils.validation import draw_seed
 
 
 @pytest.mark.parametrize("average", ["weighted", "suffix", "uniform", None])
-@pytest.mark.parametrize("projection", [False, True])
-def test_partial_fit_is_pegasos_over_the_chunks(average, projection):
+@pytest.mark.parametrize(("projection", "weighted"), [(False, False), (True, False), (False, True)])
+def test_partial_fit_is_pegasos_over_the_chunks(average, projection, weighted):
     """Chunks of one example leave no choice of order: Pegasos by the book on the sequence."""
     X, y = integers(2)
-    draws = np.random.default_rng(0).integers(y.size, size=150)
+    rng = np.random.default_rng(0)
+    draws, weight = rng.integers(y.size, size=150), np.ones(y.size)
     clf = LinearPegasosSVC(
         lam=0.125, average=average, projection=projection, intercept_scaling=2.0, random_state=0
     )
+    if weighted:
+        weight = rng.integers(1, 4, size=y.size).astype(np.float64)
+        clf.set_params(class_weight={1: 2.0})
     for i in draws:
-        clf.partial_fit(X[i : i + 1], y[i : i + 1], classes=[0, 1])
-    run = naive.linear_pegasos(
-        X, np.where(y == 1, 1, -1), draws, 0.125, projection=projection, intercept_scaling=2.0
-    )
-    w = np.array([float(v) for v in naive.average(run.iterates, average)])
-    np.testing.assert_allclose(clf.coef_[0], w[:-1], rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(clf.intercept_[0], 2.0 * w[-1], rtol=1e-9, atol=1e-12)
-    assert clf.n_steps_ == 150
-
-
-def test_partial_fit_weights_by_the_book():
-    X, y = integers(2)
-    weight = np.random.default_rng(1).integers(1, 4, size=y.size).astype(np.float64)
-    clf = LinearPegasosSVC(lam=0.125, class_weight={1: 2.0}, average=None)
-    for i in range(y.size):
         row = slice(i, i + 1)
         clf.partial_fit(X[row], y[row], classes=[0, 1], sample_weight=weight[row])
     run = naive.linear_pegasos(
-        X,
-        np.where(y == 1, 1, -1),
-        np.arange(y.size),
-        0.125,
-        weight=weight * np.where(y == 1, 2.0, 1.0),
-        intercept_scaling=1.0,
-    )
-    w = np.array([float(v) for v in run.iterates[-1]])
-    np.testing.assert_allclose(clf.coef_[0], w[:-1], rtol=1e-9, atol=1e-12)
-
-
-def test_partial_fit_draws_anew_in_each_chunk():
-    # On orthogonal examples a weight is zero until its example is drawn.
-    X, y = np.eye(40), np.arange(40) % 2
-    clf = LinearPegasosSVC(lam=1.0, sampling="uniform", fit_intercept=False, random_state=0)
-    clf.partial_fit(X, y, classes=[0, 1])
-    first = clf.coef_[0] != 0
-    assert 15 < first.sum() < 35  # 40 (1 - 1/e) are expected
-    clf.partial_fit(X, y)
-    assert (clf.coef_[0] != 0)[~first].any()
-    # A permutation reaches everything at once.
-    fresh = LinearPegasosSVC(lam=1.0, fit_intercept=False).partial_fit(X, y, classes=[0, 1])
-    assert fresh.coef_.all()
+        X, np.where(y == 1, 1, -1), draws, 0.125, projection=projection, intercept_scaling=2.0,
+        weight=weight * np.where(y == 1, 2.0, 1.0) if weighted else None,
+    )  # fmt: skip
+    w = np.array([float(v) for v in naive.average(run.iterates, average)])
+    assert_allclose(clf.coef_[0], w[:-1], rtol=1e-9, atol=1e-12)
+    assert_allclose(clf.intercept_[0], 2.0 * w[-1], rtol=1e-9, atol=1e-12)
+    assert clf.n_steps_ == 150
 
 
 def test_partial_fit_chunks_that_lack_classes():

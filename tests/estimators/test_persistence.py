@@ -28,10 +28,6 @@ def data(n_classes=3):
     return make_blobs(120, centers=n_classes, cluster_std=3.0, random_state=0)
 
 
-def kernel_of_users(A, B):
-    return A @ B.T + 1.0
-
-
 def by_pickle(model, path):
     return pickle.loads(pickle.dumps(model))
 
@@ -86,17 +82,12 @@ PIPELINE = make_pipeline(StandardScaler(), LinearPegasosSVC(random_state=0))
         (PIPELINE, np.asarray),
         (PegasosSVC(kernel="precomputed", random_state=0), lambda X: X @ X.T),
         (PegasosSVC(random_state=0), sparse.csr_matrix),
-        (PegasosSVC(kernel=kernel_of_users, random_state=0), np.asarray),
     ],
-    ids=["warm", "linear", "polished", "early", "pipeline", "precomputed", "sparse", "function"],
+    ids=["warm", "linear", "polished", "early", "pipeline", "precomputed", "sparse"],
 )
 def test_round_trip(model, convert, way, tmp_path):
     X, y = data()
     model = clone(model).fit(convert(X), np.array(["ant", "bee", "cow"])[y])
-    if way is by_own_file and getattr(model, "kernel", None) is kernel_of_users:
-        with pytest.raises((TypeError, ValueError), match="kernel"):
-            save(model, tmp_path / "model")
-        return
     assert_same_fit(model, way(model, tmp_path / "model"), convert(X))
 
 
@@ -133,7 +124,7 @@ def test_model_does_not_hold_the_training_data():
 
 # --- models that were edited ---
 
-EDITS = [
+ARRAYS = [
     ("support_vectors_", lambda values: values[:, :1]),
     ("support_vectors_", lambda values: values[:3]),
     ("support_vectors_", lambda values: values.tolist()),
@@ -146,27 +137,27 @@ EDITS = [
     ("classes_", lambda values: values[:3]),
     ("classes_", lambda values: values[:1]),
 ]
+EDITS = [
+    *((kernel, *edit) for kernel in ("rbf", "linear") for edit in ARRAYS),
+    ("precomputed", "support_", lambda values: values + 10**6),
+    ("precomputed", "support_", lambda values: values - 10**6),
+    ("primal", "coef_", lambda values: values[:, :1]),
+    ("primal", "coef_", lambda values: np.tile(values, 3)),
+]
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "linear"])
-@pytest.mark.parametrize(("attribute", "edit"), EDITS)
+@pytest.mark.parametrize(("kernel", "attribute", "edit"), EDITS)
 def test_edited_model_reads_within_its_arrays(kernel, attribute, edit, tmp_path):
     X, y = data(4)
-    model = PegasosSVC(kernel=kernel, epochs=2, random_state=0).fit(X, y)
-    model.predict(X)
+    model = LinearPegasosSVC() if kernel == "primal" else PegasosSVC(kernel=kernel)
+    X = X @ X.T if kernel == "precomputed" else X
+    model.set_params(epochs=2, random_state=0).fit(X, y).predict(X)
     setattr(model, attribute, edit(getattr(model, attribute)))
-    for use in (model.predict, model.decision_function, lambda _: model.to_libsvm(tmp_path / "m")):
+    uses = [model.predict, model.decision_function]
+    uses += [lambda _: model.to_libsvm(tmp_path / "m")] if kernel in ("rbf", "linear") else []
+    for use in uses:
         with pytest.raises(ValueError, match=r"^(\w+_) must (be|have|hold|not) .*, got "):
             use(X)
-
-
-@pytest.mark.parametrize("shift", [10**6, -(10**6)])
-def test_edited_support_reads_within_the_given_matrix(shift):
-    X, y = data(4)
-    model = PegasosSVC(kernel="precomputed", epochs=2, random_state=0).fit(X @ X.T, y)
-    model.support_ = model.support_ + shift
-    with pytest.raises(ValueError, match=r"^support_ must be indices from 0 to"):
-        model.predict(X @ X.T)
 
 
 @pytest.mark.parametrize("first", [False, True])
@@ -184,12 +175,3 @@ def test_edited_sparse_vectors_read_within_their_arrays(place, index, first):
         getattr(vectors, place)[1] = index
         with pytest.raises(ValueError, match=r"vectors_? must have column|vectors_? must be a sp"):
             each.predict(X)
-
-
-@pytest.mark.parametrize("width", [1, 9])
-def test_edited_weights_read_within_their_features(width):
-    X, y = data(4)
-    model = LinearPegasosSVC(epochs=2, random_state=0).fit(X, y)
-    model.coef_ = np.resize(model.coef_, (len(model.coef_), width))
-    with pytest.raises(ValueError, match=r"^coef_ must have shape"):
-        model.predict(X)

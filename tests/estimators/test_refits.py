@@ -1,20 +1,20 @@
-"""A fit leaves nothing of the one before: with options A, then B, it is a fresh fit with B."""
+"""A fit leaves nothing of the one before, unless a warm start goes on: then it is one run."""
 
 from __future__ import annotations
 
 import warnings
-from itertools import permutations
+from itertools import permutations, product
 from typing import Any
 
 import numpy as np
 import pytest
 from metamorphic_cases import grid_blobs
-from models import BOTH, assert_same_attributes
-from numpy.testing import assert_array_equal
+from models import BOTH, assert_same_attributes, integers, two_classes
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import rbf_kernel
 
-from kpegasos import LinearPegasosSVC, PegasosSVC
+from kpegasos import RBF, Linear, LinearPegasosSVC, PegasosSVC
 from kpegasos.large.chunks import ArrayChunks, fit_chunks
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -91,72 +91,6 @@ def test_names_of_columns_of_an_earlier_fit_are_forgotten():
     assert_same_attributes(used, LinearPegasosSVC(**START).fit(X, y))
 
 
-# --- parameters that change after a fit ---
-
-
-def written(clf, path):
-    pytest.importorskip("onnx", reason="needs kpegasos[onnx]")
-    clf.to_onnx(path)
-    return path.read_bytes()
-
-
-@BOTH
-@pytest.mark.parametrize(("loss", "other"), [("hinge", "log_loss"), ("log_loss", "hinge")])
-def test_probabilities_go_by_the_fitted_loss(Estimator, loss, other, tmp_path):
-    X, y = THREE
-    clf = Estimator(loss=loss, epochs=2, random_state=0)
-    assert hasattr(clf, "predict_proba") == (loss == "log_loss")
-    before = written(clf.fit(X, y), tmp_path / "model")
-    clf.set_params(loss=other)
-    assert hasattr(clf, "predict_proba") == (loss == "log_loss")
-    assert written(clf, tmp_path / "model") == before
-    clf.fit(X, y)
-    assert hasattr(clf, "predict_proba") == (other == "log_loss")
-
-
-@BOTH
-def test_shape_and_ties_of_decisions_are_those_of_the_fit(Estimator, tmp_path):
-    X, y = THREE
-    clf = Estimator(decision_function_shape="ovo", epochs=2, random_state=0).fit(X, y)
-    decisions, text = clf.decision_function(X), written(clf, tmp_path / "model")
-    clf.set_params(decision_function_shape="ovr", break_ties=True, intercept_scaling=3.0)
-    assert_array_equal(clf.decision_function(X), decisions)
-    assert written(clf, tmp_path / "model") == text
-    assert clf.to_sklearn().decision_function_shape == "ovo"
-
-
-def test_kernel_is_that_of_the_fit():
-    given = PegasosSVC(kernel="precomputed", **START).fit(*GRAM)
-    predicted = given.predict(GRAM[0])
-    assert_array_equal(given.set_params(kernel="rbf").predict(GRAM[0]), predicted)
-    with pytest.raises(TypeError, match="dense"):
-        given.predict(sparse.csr_matrix(GRAM[0]))
-    rbf = PegasosSVC(**START).fit(*TWO).set_params(kernel="linear")
-    with pytest.raises(AttributeError, match="kernel='linear'"):
-        rbf.coef_  # noqa: B018
-    linear = PegasosSVC(kernel="linear", **START).fit(*TWO)
-    coef = linear.coef_
-    assert_array_equal(linear.set_params(kernel="rbf").coef_, coef)
-
-
-@BOTH
-def test_fit_keeps_what_a_subclass_has_set(Estimator):
-    class Shifted(Estimator):
-        def fit(self, X, y):
-            self.shift_ = X.mean(axis=0)
-            return super().fit(X - self.shift_, y)
-
-        def predict(self, X):
-            return super().predict(X - self.shift_)
-
-    X, y = TWO
-    clf = Shifted(epochs=2, random_state=0).fit(X, y)
-    alone = Estimator(epochs=2, random_state=0).fit(X - X.mean(axis=0), y)
-    assert_array_equal(clf.predict(X), alone.predict(X - X.mean(axis=0)))
-    clf.mine_ = 3
-    assert clf.fit(X, y).mine_ == 3
-
-
 @BOTH
 def test_warning_turned_into_an_error_leaves_a_whole_model(Estimator):
     X, y = TWO
@@ -170,3 +104,96 @@ def test_warning_turned_into_an_error_leaves_a_whole_model(Estimator):
     assert_same_attributes(clf, expected)
     with pytest.raises(ValueError, match="3 features"):
         clf.decision_function(np.ones((4, 50)))
+
+
+@BOTH
+def test_warm_start_needs_no_fixed_seed(Estimator):
+    X, y = two_classes()
+    clf = Estimator(epochs=3, random_state=None, warm_start=True).fit(X, y).fit(X, y)
+    assert clf.n_steps_ == 6 * y.size
+    assert clf.alpha_.max() <= 6
+
+
+@BOTH
+def test_warm_start_knows_a_number_by_its_value(Estimator):
+    X, y = two_classes()
+    clf = Estimator(C=np.float32(0.5), batch_size=np.int8(2), epochs=1, warm_start=True).fit(X, y)
+    assert clf.set_params(C=0.5, batch_size=2).fit(X, y).n_steps_ == 120
+
+
+def test_warm_start_goes_on_with_another_cache():
+    X, y = integers(2)
+    clf = PegasosSVC(epochs=2, warm_start=True, random_state=0, cache="cached").fit(X, y)
+    assert clf.set_params(cache="streamed").fit(X, y).n_steps_ == 4 * y.size
+
+
+X, Y = integers(3)
+CHANGES = {
+    "C": ({"C": 2.0}, X, Y, None),
+    "batch_size": ({"batch_size": 2}, X, Y, None),
+    "average": ({"average": None}, X, Y, None),
+    "loss": ({"loss": "log_loss"}, X, Y, None),
+    "fit_intercept": ({"fit_intercept": False}, X, Y, None),
+    "gamma": ({"gamma": 1.0}, X, Y, None),
+    "order": ({}, X[::-1].copy(), Y, None),
+    "labels": ({}, X, Y[::-1].copy(), None),
+    "weights": ({}, X, Y, np.where(np.arange(Y.size), 1.0, 50.0)),
+    "classes": ({}, X[Y < 2], Y[Y < 2], None),
+    "examples": ({}, X[:-6], Y[:-6], None),
+}
+
+
+@pytest.mark.parametrize(
+    ("Estimator", "change"),
+    [
+        *product([PegasosSVC], CHANGES),
+        *product([LinearPegasosSVC], sorted(CHANGES.keys() - {"gamma"})),
+    ],
+)
+def test_warm_start_refuses_another_problem(Estimator, change):
+    parameters, rows, labels, weight = CHANGES[change]
+    clf = Estimator(epochs=2, warm_start=True, random_state=0).fit(X, Y)
+    decisions = clf.decision_function(X)
+    with pytest.raises(ValueError, match="warm_start"):
+        clf.set_params(**parameters).fit(rows, labels, weight)
+    np.testing.assert_array_equal(clf.decision_function(X), decisions)
+    with pytest.raises(ValueError, match=r"X has 4 features.*expecting 5"):
+        clf.fit(X[:, :4], Y)
+
+
+# --- kernels that share their code ---
+
+
+def closure(gamma):
+    return lambda A, B: rbf_kernel(A, B, gamma=gamma)
+
+
+class Width:
+    """A kernel object without a representation of its own, whose parameter may be changed."""
+
+    positive_definite = True
+
+    def __init__(self, gamma):
+        self.gamma = gamma
+
+    def block(self, A, B):
+        return rbf_kernel(A, B, gamma=self.gamma).astype(A.dtype)
+
+    def diag(self, A):
+        return np.ones(A.shape[0])
+
+
+KINDS = {"closure": closure, "object": Width, "composed": lambda gamma: RBF(0.1) + gamma * Linear()}
+
+
+@pytest.mark.parametrize("make", KINDS.values(), ids=KINDS)
+def test_warm_start_refuses_another_kernel_of_the_same_code(make):
+    """The bound of one is false for the other."""
+    X, y = two_classes()
+    clf = PegasosSVC(kernel=make(0.01), C=10, epochs=5, warm_start=True, random_state=0)
+    clf.fit(X, y).fit(X, y)
+    steps = clf.n_steps_
+    with pytest.raises(ValueError, match="warm_start=True goes on with the earlier fit"):
+        clf.set_params(kernel=make(50.0)).fit(X, y)
+    assert clf.n_steps_ == steps
+    assert clf.set_params(kernel=make(0.01)).fit(X, y).n_steps_ == steps + 5 * y.size

@@ -6,11 +6,12 @@ import warnings
 import numpy as np
 import pytest
 from models import BOTH
-from rejections import assert_nothing_fitted, assert_rejected, data, message_of
+from rejections import assert_rejected, data, message_of
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.datasets import make_blobs
+from sklearn.datasets import load_digits, load_iris, load_wine, make_blobs
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import StandardScaler
 
 from kpegasos import (
     RBF,
@@ -91,62 +92,11 @@ def test_kernel_parameter_is_named(name, value):
     assert_rejected(PegasosSVC(**{name: value}), X, Y, rf"^{name} must (be|have)")
 
 
-SENTENCES = [
-    ({"class_weight": {0: 1e-200, 1: 1e200}}, None, r"class_weight.*got 1e-200"),
-    ({"class_weight": {0: 10**400}}, None, "class_weight of 0 must be a positive finite number"),
-    ({"class_weight": {0: "heavy"}}, None, "class_weight of 0 must be .*got 'heavy'"),
-    ({}, changed(ONES, 7, -2.5), r"sample_weight must not be negative.*-2\.5"),
-    ({}, ONES * np.nan, "(?i)sample.?weight"),
-    ({}, ONES * 0.0, "(?i)sample.?weight"),
-    ({}, masked(Y), "sample_weight must have no masked entries"),
-    ({}, (Y == 1).astype(float), r"y must have at least two classes.*got 1 class: \[1\]"),
-    ({}, changed(ONES, slice(5), 1e200), r"sample_weight .* between 1e-100 and 1e\+100, got 1e\+2"),
-    ({"class_weight": {0: 1e50, 1: 1e50}}, 1e-120 * ONES, "sample_weight must .*got 1e-120"),
-    ({"C": 1e-100}, 1e-100 * ONES, r"C times the mean of sample_weight .*got 1e-200"),
-]
+# --- data and weights ---
 
 
-@BOTH
-@pytest.mark.parametrize(("parameters", "weight", "match"), SENTENCES, ids=str)
-def test_weights_and_limits_are_told(Estimator, parameters, weight, match):
-    assert_rejected(Estimator(**parameters), X, Y, match, sample_weight=weight)
-
-
-@pytest.mark.parametrize("Estimator", [PegasosSVR, LinearPegasosSVR])
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"loss": "hinge"}, "loss must be one of"),
-        ({"loss": losses.Hinge()}, "loss must be one of numbers, got Hinge"),
-        ({"epsilon": -1.0}, "^epsilon must be"),
-        ({"batch_size": 1000}, "batch_size must be at most the number of examples, 60"),
-    ],
-)
-def test_parameters_of_regressors_are_named(Estimator, parameters, message):
-    with pytest.raises(ValueError, match=message):
-        Estimator(**parameters).fit(X, X[:, 0])
-
-
-# --- data ---
-
-BAD_X = [
-    (changed(X, (3, 1), np.nan), "X contains.*NaN"),
-    (sparse.csr_matrix(changed(X, (3, 1), np.inf)), "X contains.*infinity"),
-    ([["a", "b"]] * 60, "^X must be a matrix of real numbers: could not convert"),
-    (1j * X, "^X must be a matrix of real numbers: Complex data not supported"),
-    (X.astype("M8[s]"), r"^X must hold real numbers, got datetime64\[s\]"),
-    (np.ma.masked_greater(X, X.max() - 1e-9), "X must have no masked entries, got 1 of 180"),
-]
-
-
-@BOTH
-@pytest.mark.parametrize(("rows", "match"), BAD_X, ids=[match for _, match in BAD_X])
-def test_bad_rows_are_told(Estimator, rows, match):
-    with np.errstate(all="ignore"):
-        message = message_of(Estimator(), rows, Y)
-        assert_rejected(Estimator(), rows, Y, match)
-    assert "\n" not in message
-    assert len(message) < 400
+def told(match, rows=X, labels=Y, weight=None, **parameters):
+    return pytest.param(rows, labels, weight, parameters, match, id=match)
 
 
 def mixed(values):
@@ -155,37 +105,62 @@ def mixed(values):
     return values
 
 
-BAD_Y = [
-    (Y[:-1], r"inconsistent numbers of samples|length|y must"),
-    (np.column_stack((Y, Y)), r"(?i)\by\b|label|multilabel"),
-    (Y + 0.5 * X[:, 0], "^y must be class labels: Unknown label type: continuous"),
-    (np.where(Y == 1, np.nan, 0.0), "y contains NaN"),
-    (np.full(60, "only"), r"y must have at least two classes.*got 1 class: \[.+\]"),
-    (masked(Y), "y must have no masked entries, got 2 of 60"),
-    (mixed(Y), "^y must hold labels of one kind.* got array"),
-]
+TOLD = [
+    told(r"class_weight.*got 1e-200", class_weight={0: 1e-200, 1: 1e200}),
+    told("class_weight of 0 must be a positive finite number", class_weight={0: 10**400}),
+    told("class_weight of 0 must be .*got 'heavy'", class_weight={0: "heavy"}),
+    told(r"sample_weight must not be negative.*-2\.5", weight=changed(ONES, 7, -2.5)),
+    told("(?i)sample.?weight", weight=ONES * np.nan),
+    told("(?i)sample.?weight.*", weight=ONES * 0.0),
+    told("sample_weight must have no masked entries", weight=masked(Y)),
+    told(r"y must have at least two classes.*got 1 class: \[1\]", weight=(Y == 1).astype(float)),
+    told(r"sample_weight .* between 1e-100 and 1e\+100, got 1e\+2",
+         weight=changed(ONES, slice(5), 1e200)),
+    told("sample_weight must .*got 1e-120", weight=1e-120 * ONES, class_weight={0: 1e50, 1: 1e50}),
+    told(r"C times the mean of sample_weight .*got 1e-200", weight=1e-100 * ONES, C=1e-100),
+    told("X contains.*NaN", changed(X, (3, 1), np.nan)),
+    told("X contains.*infinity", sparse.csr_matrix(changed(X, (3, 1), np.inf))),
+    told("^X must be a matrix of real numbers: could not convert", [["a", "b"]] * 60),
+    told("^X must be a matrix of real numbers: Complex data not supported", 1j * X),
+    told(r"^X must hold real numbers, got datetime64\[s\]", X.astype("M8[s]")),
+    told("X must have no masked entries, got 1 of 180", np.ma.masked_greater(X, X.max() - 1e-9)),
+    told(r"inconsistent numbers of samples|length|y must", labels=Y[:-1]),
+    told(r"(?i)\by\b|label|multilabel", labels=np.column_stack((Y, Y))),
+    told("^y must be class labels: Unknown label type: continuous", labels=Y + 0.5 * X[:, 0]),
+    told("y contains NaN", labels=np.where(Y == 1, np.nan, 0.0)),
+    told(r"y must have at least two classes.*got 1 class: \[.+\]", labels=np.full(60, "only")),
+    told("y must have no masked entries, got 2 of 60", labels=masked(Y)),
+    told("^y must hold labels of one kind.* got array", labels=mixed(Y)),
+]  # fmt: skip
 
 
 @BOTH
-@pytest.mark.parametrize(("labels", "match"), BAD_Y, ids=[match for _, match in BAD_Y])
-def test_bad_labels_are_told(Estimator, labels, match):
-    assert_rejected(Estimator(), X, labels, match)
+@pytest.mark.parametrize(("rows", "labels", "weight", "parameters", "match"), TOLD)
+def test_bad_data_are_told(Estimator, rows, labels, weight, parameters, match):
+    with np.errstate(all="ignore"):
+        assert_rejected(Estimator(**parameters), rows, labels, match, sample_weight=weight)
 
 
-BAD_TARGETS = [
-    (changed(X[:, 0], 3, np.nan), r"^Input y contains NaN"),
-    (1e101 * ONES, r"^y must be of size 1e\+100 at the most, got 1e\+101"),
-    (np.full(60, "a", object), r"^y must hold real numbers, got array\(\['a'"),
-    (masked(X[:, 0]), r"^y must have no masked entries"),
-    (X[:-1, 0], r"^y must be a vector with an entry for each row of X"),
+REGRESSION = [
+    told("loss must be one of", loss="hinge"),
+    told("loss must be one of numbers, got Hinge", loss=losses.Hinge()),
+    told("^epsilon must be", epsilon=-1.0),
+    told(r"^Input y contains NaN", labels=changed(X[:, 0], 3, np.nan)),
+    told(r"^y must be of size 1e\+100 at the most, got 1e\+101", labels=1e101 * ONES),
+    told(r"^y must hold real numbers, got array\(\['a'", labels=np.full(60, "a", object)),
+    told(r"^y must have no masked entries", labels=masked(X[:, 0])),
+    told(r"^y must be a vector with an entry for each row of X", labels=X[:-1, 0]),
 ]
 
 
-@pytest.mark.parametrize(("targets", "match"), BAD_TARGETS, ids=[match for _, match in BAD_TARGETS])
-@pytest.mark.parametrize("method", ["fit", "partial_fit"])
-def test_bad_targets_are_told(method, targets, match):
+@pytest.mark.parametrize(
+    ("Estimator", "method"),
+    [(PegasosSVR, "fit"), (LinearPegasosSVR, "fit"), (LinearPegasosSVR, "partial_fit")],
+)
+@pytest.mark.parametrize(("rows", "labels", "weight", "parameters", "match"), REGRESSION)
+def test_bad_targets_are_told(Estimator, method, rows, labels, weight, parameters, match):
     with pytest.raises(ValueError, match=match):
-        getattr(LinearPegasosSVR(), method)(X, targets)
+        getattr(Estimator(**parameters), method)(rows, labels, sample_weight=weight)
 
 
 @BOTH
@@ -281,26 +256,6 @@ def test_tol_and_polish_need_a_certificate(parameters):
     assert_rejected(PegasosSVC(kernel="sigmoid", **parameters), X, Y, match)
 
 
-@pytest.mark.parametrize("given", [True, False])
-@pytest.mark.parametrize("factor", [-1.0, 1.0], ids=["negative", "shifted"])
-def test_indefinite_kernel_certifies_nothing(given, factor):
-    """A negative squared norm, or a dual value above the primal, is no gap of zero."""
-
-    def kernel(A, B):
-        return factor * (A @ B.T) - (300.0 if factor > 0 else 0.0)
-
-    clf = PegasosSVC(kernel="precomputed" if given else kernel, tol=0.1, random_state=0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        try:
-            clf.fit(kernel(X, X) if given else X, Y)
-        except ValueError as error:
-            assert "positive semi-definite" in str(error)  # noqa: PT017
-            assert_nothing_fitted(clf)
-        else:
-            assert np.isnan(clf.relative_gap_)
-
-
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("cache", ["cached", "streamed", "precomputed"])
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
@@ -358,3 +313,61 @@ def test_early_stopping_needs_examples_of_each_class():
     clf = LinearPegasosSVC(early_stopping=True, validation_fraction=0.01)
     assert_rejected(clf, X, Y, "validation_fraction must set one example of each")
     assert_rejected(LinearPegasosSVC(early_stopping=True), X, X[:, 0], "y must be class labels")
+
+
+def caught(clf, X, y):
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        clf.fit(X, y)
+    return found
+
+
+@pytest.mark.parametrize("form", [lambda X: X, sparse.csr_matrix])
+def test_raw_features_are_warned_of_once(form):
+    X, y = load_wine(return_X_y=True)
+    (warning,) = caught(LinearPegasosSVC(random_state=0), form(X), y)
+    assert warning.category is ConvergenceWarning
+    assert warning.filename == __file__
+    text = str(warning.message)
+    for part in ("for 3 of 3 pairs", "relative gap of 1", "StandardScaler", "polish=True"):
+        assert part in text
+
+
+@pytest.mark.parametrize("options", [{"polish": True}, {"n_steps": 10}])
+def test_neither_the_cure_nor_a_few_steps_are_warned_of(options):
+    X, y = load_wine(return_X_y=True)
+    assert caught(LinearPegasosSVC(random_state=0, **options), X, y) == []
+
+
+@pytest.mark.parametrize("load", [load_wine, load_iris])
+def test_usual_features_are_not_warned_of(load):
+    X, y = load(return_X_y=True)
+    if load is load_wine:
+        X = StandardScaler().fit_transform(X)
+    assert caught(LinearPegasosSVC(random_state=0), X, y) == []
+
+
+def test_tol_that_is_missed_is_one_warning():
+    X, y = load_wine(return_X_y=True)
+    (warning,) = caught(LinearPegasosSVC(random_state=0, tol=1e-3), X, y)
+    assert "did not reach tol" in str(warning.message)
+
+
+def test_column_that_hides_the_others_from_distances_is_told():
+    X, y = load_wine(return_X_y=True)
+    (warning,) = caught(PegasosSVC(polish=True, random_state=0), X, y)
+    assert warning.category is UserWarning
+    assert warning.filename == __file__
+    assert "little but column 12 of X, which has 99.8% of the variance" in str(warning.message)
+    for model, rows in (
+        (PegasosSVC(polish=True, random_state=0), StandardScaler().fit_transform(X)),
+        (PegasosSVC(kernel="linear", polish=True, random_state=0), X),
+        (PegasosSVC(polish=True, random_state=0), X[:, 12:]),
+    ):
+        assert not any(warning.category is UserWarning for warning in caught(model, rows, y))
+
+
+@pytest.mark.parametrize("load", [load_digits, load_iris])
+def test_columns_of_like_spread_are_not_told_of(load):
+    X, y = load(return_X_y=True)
+    assert caught(PegasosSVC(polish=True, random_state=0), X, y) == []

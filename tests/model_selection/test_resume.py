@@ -1,4 +1,4 @@
-"""Searches that are stopped: what they have, what they say, and how they go on."""
+"""Searches that are stopped: what they have, what they say, and how they go on, from a file too."""
 
 import os
 import signal
@@ -7,12 +7,14 @@ from functools import cache
 
 import numpy as np
 import pytest
+import skops.io
 from search_cases import after_cells
 from searches import blobs, small
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score, make_scorer, precision_score, recall_score
 
 from kpegasos import PegasosSVC
+from kpegasos.exports.native import TRUSTED
 from kpegasos.model_selection import cells
 from kpegasos.model_selection import search as search_module
 from kpegasos.solvers.path import PathRun
@@ -204,6 +206,8 @@ def test_search_without_a_complete_cell_chooses_nothing():
     assert np.isnan(search.cv_results_["mean_test_score"]).all()
     with pytest.raises(ValueError, match=r"no model of all examples.*stopped before it"):
         search.predict(X)
+    with pytest.raises(AttributeError, match="since the search ended before any cell was done"):
+        search.best_params_  # noqa: B018
 
 
 def test_interrupted_refit_leaves_the_search(monkeypatch):
@@ -219,25 +223,12 @@ def test_interrupted_refit_leaves_the_search(monkeypatch):
         search = small()
         with monkeypatch.context() as patch:
             patch.setattr(PegasosSVC, "fit", stopped)
-            # What is solved now by fits of their own needs them.
-            after_surface(patch, fit, stopped)
             with pytest.raises(KeyboardInterrupt, match="with 0 of 12 cells missing"):
                 search.fit(X, y)
         assert search.missing_ == []
         assert search.status_ == "interrupted"
         assert search.best_score_ == small().fit(X, y).best_score_
         assert hasattr(search, "best_estimator_") == model_is_fitted
-
-
-def after_surface(patch, during, afterwards):
-    search_surface = search_module.search_surface
-
-    def watched(*arguments, **options):
-        PegasosSVC.fit = during
-        search_surface(*arguments, **options)
-        PegasosSVC.fit = afterwards
-
-    patch.setattr(search_module, "search_surface", watched)
 
 
 CHANGES = {
@@ -319,3 +310,20 @@ def test_search_goes_on_with_other_resources():
     np.testing.assert_array_equal(search.fit(X, y).scores_, scores)
     search.set_params(warm_start=False, Cs=[1.0]).fit(X, y)
     assert search.scores_.shape == (3, 2, 1)
+
+
+def test_skops_gives_an_unfinished_search_back_and_asks_for_trusted_types(monkeypatch):
+    X, y = blobs(3)
+    unfinished = small(warm_start=True, n_jobs=1)
+    with monkeypatch.context() as patch:
+        after_cells(patch, 7, lambda stopper: setattr(stopper, "deadline", 0.0))
+        with pytest.warns(ConvergenceWarning):
+            unfinished.fit(X, y)
+    stored = skops.io.dumps(unfinished)
+    seen = set(skops.io.get_untrusted_types(data=stored))
+    assert seen <= set(TRUSTED)
+    back = skops.io.loads(stored, trusted=list(seen))
+    np.testing.assert_array_equal(back.scores_, unfinished.scores_)
+    assert back.missing_ == unfinished.missing_ != []
+    assert back.fit(X, y).missing_ == []
+    assert {name for name in TRUSTED if name.endswith(("KernelOutcome", "PairCells"))} <= seen

@@ -1,18 +1,22 @@
-"""The search against fits of every cell by themselves."""
+"""The search against fits of every cell by themselves, with certificates and without."""
+
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 from models import assert_same_values
 from searches import blobs, small
+from sklearn.base import clone
 from sklearn.metrics import make_scorer, matthews_corrcoef
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, GroupKFold, ParameterGrid, StratifiedKFold
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from kpegasos import RBF, PegasosSVC, PegasosSVCCV
+from kpegasos import RBF, PegasosSVC, PegasosSVCCV, Sigmoid
 from kpegasos.kernels.functions import scale_gamma
+from kpegasos.utils.validation import draw_seed
 
 FOLDS = StratifiedKFold(3, shuffle=True, random_state=1)
 ACCURATE = {"tol": 1e-4, "random_state": 0}
@@ -148,27 +152,17 @@ def test_kernels_of_ones_own_are_searched_over_C(kernel):
 
 
 def test_scores_are_the_columns_of_the_table():
-    X, y = blobs()
-    search = PegasosSVCCV(
-        Cs=[5.0, 0.5], kernel="poly", gammas=[0.1, 0.02], degrees=[3, 1], coef0s=[1.0], cv=3
-    ).fit(X, y)
+    grid = {"Cs": [5.0, 0.5], "gammas": [0.1, 0.02], "degrees": [3, 1], "coef0s": [1.0]}
+    search = PegasosSVCCV(kernel="poly", cv=3, **grid).fit(*blobs())
     table = search.cv_results_
-    given = {"C": [5.0, 0.5], "gamma": [0.1, 0.02], "degree": [3, 1], "coef0": [1.0]}
-    assert table["params"] == list(ParameterGrid(given))
+    assert table["params"] == list(ParameterGrid({n[:-1]: values for n, values in grid.items()}))
     assert search.scores_.shape == search.relative_gaps_.shape == (3, 2, 2, 1, 2)
-    np.testing.assert_array_equal(search.Cs_, [0.5, 5.0])
-    np.testing.assert_array_equal(search.gammas_, [0.02, 0.1])
-    np.testing.assert_array_equal(search.degrees_, [1, 3])
-    np.testing.assert_array_equal(search.coef0s_, [1.0])
+    for name, values in grid.items():
+        np.testing.assert_array_equal(getattr(search, f"{name}_"), sorted(values))
     for row, chosen in enumerate(table["params"]):
-        place = (
-            list(search.gammas_).index(chosen["gamma"]),
-            list(search.degrees_).index(chosen["degree"]),
-            0,
-            list(search.Cs_).index(chosen["C"]),
-        )
-        for name, value in chosen.items():
-            assert table[f"param_{name}"][row] == value
+        names = ("gamma", "degree", "coef0", "C")
+        place = tuple(list(getattr(search, f"{name}s_")).index(chosen[name]) for name in names)
+        assert [table[f"param_{name}"][row] for name in chosen] == list(chosen.values())
         for fold in range(search.n_splits_):
             assert table[f"split{fold}_test_score"][row] == search.scores_[(fold, *place)]
             assert table[f"split{fold}_relative_gap"][row] == search.relative_gaps_[(fold, *place)]
@@ -199,11 +193,7 @@ def test_refitted_model_is_the_search_s_own(n_classes):
     X, y = blobs(n_classes)
     search = small(decision_function_shape="ovo").fit(X, y)
     one = PegasosSVC(
-        **search.best_params_,
-        polish=True,
-        tol=0.01,
-        decision_function_shape="ovo",
-        random_state=0,
+        **search.best_params_, polish=True, tol=0.01, decision_function_shape="ovo", random_state=0
     ).fit(X, y)
     np.testing.assert_array_equal(search.decision_function(X), one.decision_function(X))
     np.testing.assert_array_equal(search.predict(X), one.predict(X))
@@ -280,3 +270,70 @@ def test_numbers_of_values_are_spread_evenly_and_their_cells_certified():
     assert search.relative_gaps_.max() <= search.tol
     named = PegasosSVCCV(Cs=1, gammas=["scale", "auto", 2.0], cv=2).fit(X, y)
     assert named.cv_results_["param_gamma"].tolist() == [scale, 1 / 3, 2.0]
+
+
+SIGMOID = {"kernel": "sigmoid", "coef0s": [-0.5, 0.0]}
+UNSHUFFLED = StratifiedKFold(3)
+
+
+def plain(seed, **chosen):
+    """A run of Pegasos without tol and polish."""
+    return PegasosSVC(random_state=seed, **chosen)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_cells_of_the_sigmoid_kernel_are_runs_of_pegasos(n_classes):
+    X, y = blobs(n_classes)
+    search = small(cv=UNSHUFFLED, **SIGMOID).fit(X, y)
+    grid = {"C": [0.5, 5.0], "gamma": [0.02, 0.2], "coef0": [-0.5, 0.0]}
+    assert search.cv_results_["params"] == list(ParameterGrid(grid))
+    held_out = np.full(search.oof_decision_.shape, np.nan)
+    for fold, (train, test) in enumerate(UNSHUFFLED.split(X, y)):
+        for cell, parameters in enumerate(ParameterGrid(grid)):
+            one = plain(
+                draw_seed(0), kernel="sigmoid", decision_function_shape="ovo", **parameters
+            ).fit(X[train], y[train])
+            score = search.cv_results_[f"split{fold}_test_score"][cell]
+            assert score == one.score(X[test], y[test]), (fold, parameters)
+            assert search.cv_results_[f"split{fold}_n_support"][cell] == one.support_.size
+            if cell == search.best_index_:
+                held_out[test] = one.decision_function(X[test])
+    np.testing.assert_array_equal(search.oof_decision_, held_out)
+
+
+def test_cells_without_a_certificate_are_done():
+    X, y = blobs()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        search = small(tol=1e-9, **SIGMOID).fit(X, y)
+    assert search.status_ == "completed"
+    assert search.missing_ == []
+    assert search.relative_gaps_.shape == (3, 2, 2, 2)
+    assert np.isnan(search.relative_gaps_).all()
+    assert np.isnan(search.cv_results_["max_relative_gap"]).all()
+    assert np.isfinite(search.scores_).all()
+    assert search.best_score_ == search.cv_results_["mean_test_score"].max()
+
+
+@pytest.mark.parametrize("kernel", ["sigmoid", Sigmoid(0.02, 0.0)], ids=str)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_refit_of_the_sigmoid_kernel_is_a_run_of_pegasos(n_classes, kernel):
+    X, y = blobs(n_classes)
+    search = small(kernel=kernel).fit(X, y)
+    one = plain(0, kernel=kernel, **search.best_params_).fit(X, y)
+    np.testing.assert_array_equal(search.decision_function(X), one.decision_function(X))
+    np.testing.assert_array_equal(search.predict(X), one.predict(X))
+    assert np.isnan(search.relative_gap_).all()
+    again = clone(search.best_estimator_).fit(X, y)
+    np.testing.assert_array_equal(again.decision_function(X), one.decision_function(X))
+
+
+@pytest.mark.parametrize("coef0s", [[-1.0], [1.0], [-1.0, 1.0]])
+def test_only_polynomials_of_negative_coef0_lack_certificates(coef0s):
+    """The model is polished where the chosen kernel allows it."""
+    search = small(kernel="poly", gammas=[0.05], degrees=[2], coef0s=coef0s).fit(*blobs())
+    for coef0, gaps in zip(search.coef0s_, np.moveaxis(search.relative_gaps_, 3, 0), strict=True):
+        assert np.isnan(gaps).all() if coef0 < 0 else gaps.max() <= search.tol
+    model, certified = search.best_estimator_, search.best_params_["coef0"] > 0
+    assert (model.polish, model.tol) == ((True, search.tol) if certified else (False, None))
+    assert np.isnan(model.relative_gap_) != certified

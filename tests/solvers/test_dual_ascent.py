@@ -1,15 +1,24 @@
-"""Dual ascent: to the optimum from nothing, and from where a Pegasos run ended."""
+"""Dual ascent: to the optimum from nothing, and from where a Pegasos run ended.
+
+Polishing ends, whatever is asked for, and never returns a worse model than it began with."""
+
+import tracemalloc
+import warnings
 
 import naive
 import numpy as np
 import pytest
 from covering import each_pair
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.svm import SVC, LinearSVC
+from scipy import sparse
+from sklearn.datasets import load_breast_cancer, load_digits, load_wine, make_blobs, make_moons
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.svm import SVC
 from solver_cases import (
     ALL_SOURCES,
     DATA,
     SOURCES,
+    Countdown,
     M,
     assert_same_result,
     each_source,
@@ -24,9 +33,15 @@ from solver_cases import (
 )
 
 from kpegasos import (
+    RBF,
+    CachedRows,
+    GramRows,
     KernelMatrix,
     Linear,
+    LinearPegasosSVC,
+    Polynomial,
     Sigmoid,
+    UncachedRows,
     linear_rows,
     make_problem,
     make_rows,
@@ -36,10 +51,14 @@ from kpegasos import (
 from kpegasos.core.averaging import AVERAGES
 from kpegasos.core.draws import IndexStream
 from kpegasos.core.state import PegasosOptions
+from kpegasos.rows.features import HeldFactor, StreamedFactor
+from kpegasos.solvers.driver import TimeSlicer
 from kpegasos.solvers.dual_ascent import DualAscent
 from kpegasos.solvers.pegasos import make_run
-from kpegasos.solvers.polish import polish
+from kpegasos.solvers.polish import InteriorPointAscent, polish
 from kpegasos.solvers.stopping import Stopper
+from kpegasos.utils import tuning
+from kpegasos.utils.patience import CutShort, heeding
 
 
 @pytest.mark.pure_python
@@ -65,21 +84,6 @@ def test_sdca_reaches_the_optimum(source, weighted, B):
     margins = exact_gram("linear") @ result.coef + result.intercept
     assert_allclose(result.margins, margins, rtol=1e-9, atol=1e-9)
     assert_allclose(result.intercept, B**2 * result.coef.sum(), rtol=1e-6, atol=1e-9)
-
-
-@pytest.mark.parametrize(("B", "C"), [(1.0, 0.05), (0.5, 1.0), (10.0, 1.0)])
-def test_linear_optimum_is_that_of_linear_svc(B, C):
-    """LinearSVC penalises its bias as we do: lam = 1 / (C m), the same constant feature."""
-    X, y = noisy()
-    lam = 1 / (C * y.size)
-    options = {"tol": 1e-9, "max_iter": 10**6, "random_state": 0}
-    svc = LinearSVC(C=C, loss="hinge", intercept_scaling=B, **options).fit(X, y)
-    w = [*svc.coef_[0], svc.intercept_[0] / B]
-    theirs = naive.linear_primal(w, X, y, lam, intercept_scaling=B)
-    rows = linear_rows(X, intercept_scaling=B)
-    best = sdca(make_problem(y, lam), rows, tol=1e-7, max_epochs=20_000, random_state=0)
-    assert_allclose(best.objective, theirs, rtol=1e-6)
-    assert best.dual_bound <= theirs * (1 + 1e-12)
 
 
 @pytest.mark.parametrize(("kernel", "C"), [("linear", 0.1), ("rbf", 2.0), ("poly", 0.1)])
@@ -224,3 +228,360 @@ def test_indefinite_kernel_that_a_run_has_found_stays_found():
     again = pegasos(problem, indefinite_rows(), epochs=1, state=run.state, random_state=0)
     assert np.isnan(again.gap)
     assert np.isnan(again.history["dual_bound"]).all()
+
+
+ROWS = {"precomputed": GramRows.from_values, "cached": CachedRows, "uncached": UncachedRows}
+each_rows = pytest.mark.parametrize("source", ROWS)
+each_form = pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+
+
+def moons(n_samples, C, *, noise, seed=0, source="cached", dtype=np.float64, **options):
+    """A Pegasos run at its end."""
+    X, classes = make_moons(n_samples, noise=noise, random_state=seed)
+    task = make_problem(np.where(classes > 0, 1, -1), 1 / (C * n_samples))
+    values = KernelMatrix(RBF(2.0), X.astype(dtype))
+    return finished_run(task, ROWS[source](values), **options)
+
+
+@each_pair(source=list(ROWS), dtype=[np.float64, np.float32], goal=[(0.01, 1e-17), (100.0, 1e-15)])
+def test_polish_ends_below_rounding(source, dtype, goal):
+    """A tolerance that rounding does not allow used to be asked for forever."""
+    C, tol = goal
+    run = moons(80, C, noise=0.3, seed=1, source=source, dtype=dtype, epochs=20)
+    result = polish(run, tol=tol)
+    assert len(result.history) < 1000
+    assert result.status in ("completed", "tolerance")
+    # Rounds that gain less than 1e-9 are idle, and where they end depends on the start.
+    assert result.relative_gap < (1e-9 if dtype == np.float64 else 1e-5)
+    if C == 0.01 and dtype == np.float64:
+        assert result.status == "completed"  # the gap is a rounding error, and not 0
+
+
+@pytest.mark.parametrize("questions", [0, 180])
+def test_polish_cut_short_returns_its_best_iterate(questions, monkeypatch):
+    """With large C the objective swings; the last iterate used to be returned."""
+    monkeypatch.setattr(TimeSlicer, "done", lambda *_: None)  # whatever the load of the machine
+    run = moons(4000, 1e4, noise=0.25, epochs=5)
+    before = run.result().objective
+    result = polish(run, tol=1e-9, stopper=Countdown(questions))
+    assert result.status == "max_time"
+    objectives = np.array([before, *result.history["objective_last"][1:]])
+    assert result.objective <= objectives.min() * (1 + 1e-11)
+    if questions == 180:  # so that the last is not the best by itself
+        assert (objectives > 1.2 * np.minimum.accumulate(objectives)).any()
+
+
+@each_rows
+@pytest.mark.parametrize("questions", [0, 1, 20])
+def test_polish_cut_short_returns_no_worse_than_any_multiple_of_its_start(questions, source):
+    """A few sets of examples are no model of all, and a short run is too large by far."""
+    run = moons(1000, 1e4, noise=0.25, source=source, epochs=0.5)
+    start, y, lam = run.result(), run.problem.y, run.problem.lam
+    result = polish(run, tol=1e-9, stopper=Countdown(questions))
+    assert result.status == "max_time"
+    K = rbf_kernel(make_moons(1000, noise=0.25, random_state=0)[0], gamma=2.0)
+    image, polished = K @ start.coef, K @ result.coef
+
+    def objective(coef, image):
+        return 0.5 * lam * coef @ image + np.maximum(0, 1 - y * image).mean()
+
+    assert start.objective == pytest.approx(objective(start.coef, image))
+    factors = np.geomspace(1e-6, 10, 400)
+    least = min(objective(factor * start.coef, factor * image) for factor in factors)
+    assert least < 0.2 * start.objective
+    assert result.objective <= least * (1 + 1e-3)
+    assert result.objective == pytest.approx(objective(result.coef, polished))
+    assert_allclose(result.margins, polished, rtol=1e-9, atol=1e-9)
+    assert result.history["objective_average"][-1] == pytest.approx(result.objective)
+
+
+@pytest.mark.parametrize("C", [1e2, 1e8])
+@pytest.mark.parametrize("linear", [False, True])
+def test_polish_without_time_returns_the_best_multiple_of_its_start(C, linear):
+    """Where the time is over while Pegasos still runs; its first models are larger the larger C."""
+    X, classes = make_blobs(400, centers=2, cluster_std=0.5, random_state=0)
+    task = make_problem(np.where(classes > 0, 1, -1), 1 / (C * 400))
+    rows = linear_rows(X) if linear else CachedRows(KernelMatrix(RBF(0.5), X))
+    limits = {"n_steps": 10**6, "epochs": None, "checkpoints": None, "tol": None}
+    run = make_run(task, rows, PegasosOptions(), seed=0, **limits)
+    run.advance(Countdown(1))
+    assert run.status == "max_time"
+    start = run.result()
+    result = polish(run, tol=1e-9, stopper=Countdown(0))
+    assert result.status == "max_time"
+    assert result.n_steps == start.n_steps
+
+    def hinge(factor):
+        return np.maximum(0, 1 - task.y * factor * start.margins).mean()
+
+    penalty = start.objective - hinge(1.0)
+    least = min(factor**2 * penalty + hinge(factor) for factor in np.geomspace(1e-12, 2, 20_000))
+    assert result.objective <= least * (1 + 1e-3)
+    assert result.dual_bound <= sdca(task, rows, tol=1e-6, max_epochs=2_000).objective
+    assert len(result.history) == len(start.history)
+    assert result.history["objective_average"][-1] == pytest.approx(result.objective)
+
+
+@each_rows
+def test_polish_returns_the_run_itself_where_that_is_better(source, monkeypatch):
+    """The first iterate of an ascent may be worse than an average of many Pegasos iterates."""
+    monkeypatch.setattr(tuning, "WORKING_SET", 4)
+    run = moons(300, 100.0, noise=0.25, source=source, epochs=3000)
+    before = run.result()
+    result = polish(run, tol=1e-12, max_epochs=1)
+    assert result.status == "completed"
+    assert result.history["objective_last"][-1] > before.objective
+    assert result.objective == before.objective
+    assert_array_equal(result.coef, before.coef)
+    assert_array_equal(result.margins, before.margins)
+    assert result.intercept == before.intercept
+
+
+def test_polish_goes_on_while_the_dual_rises():
+    """The gap stands still for long where a multiple of the iterate is better than it is."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 10))
+    y = np.where(X[:, 0] + 0.3 * rng.normal(size=2000) > 0, 1, -1)
+    rows = GramRows.from_values(KernelMatrix(Polynomial(0.1, 3, 1.0), X), intercept_scaling=1.0)
+    run = finished_run(make_problem(y, 1 / (1e4 * 2000)), rows, epochs=0.5)
+    result = polish(run, tol=1e-2, max_epochs=200)
+    assert result.history["iteration"][-1] > 200 * 2000
+
+
+@pytest.mark.parametrize("seed", [0, 1, 297])
+def test_polish_ends_at_the_optimum_of_large_polynomials(seed):
+    """The Hessian has one direction of 1e8 and many of none; judged in longer numbers."""
+    X, labels = make_blobs(52, n_features=5, centers=2, cluster_std=9.0, random_state=seed)
+    task = make_problem(np.where(labels > 0, 1, -1), C=74.0)
+    values = KernelMatrix(Polynomial(1.0, 2, 1.0), X)
+    run = finished_run(task, GramRows.from_values(values, intercept_scaling=1.0), epochs=0.5)
+    result = polish(run, tol=1e-3)
+    assert result.status == "tolerance"
+    X, y = X.astype(np.longdouble), task.y.astype(np.longdouble)
+    coef = result.coef.astype(np.longdouble)
+    decisions = ((X @ X.T + 1) ** 2 + 1) @ coef
+    norm = task.lam * (coef @ decisions)
+    objective = 0.5 * norm + np.maximum(0, 1 - y * decisions).mean()
+    dual = task.lam * np.abs(coef).sum() - 0.5 * norm
+    assert_allclose(float(objective), result.objective, rtol=1e-6)
+    assert float(dual) <= result.objective
+    assert result.dual_bound <= float(objective)
+    assert result.objective - result.dual_bound <= 1e-3 * float(objective)
+
+
+# --- features: Newton steps -----------------------------------------------------------------------
+
+
+def shifted_blobs():
+    X, y = make_blobs(300, centers=3, random_state=0)
+    return X + 100, y
+
+
+RAW = {
+    "wine": lambda: load_wine(return_X_y=True),
+    "breast cancer": lambda: load_breast_cancer(return_X_y=True),
+    "digits": lambda: tuple(part[:400] for part in load_digits(return_X_y=True)),
+    "shifted blobs": shifted_blobs,
+}
+
+
+def binary(n_samples=120, n_features=7, *, scale=100.0, C=1.0, weighted=False):
+    """A problem, and features of which one is large and all share a mean."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_samples, n_features)) + 3.0
+    y = np.where(X @ rng.normal(size=n_features) + rng.normal(size=n_samples) > 0, 1, -1)
+    X[:, 0] *= scale
+    weight = rng.uniform(0.1, 3.0, n_samples) if weighted else None
+    return make_problem(y, 1.0 / (C * n_samples), weight), X
+
+
+def run_on(task, X, *, epochs=1):
+    return finished_run(task, linear_rows(X, intercept_scaling=1.0), epochs=epochs)
+
+
+@each_pair(name=list(RAW), C=[0.01, 1.0, 100.0], intercept_scaling=[1.0, 1e3])
+def test_raw_features_are_polished_to_a_certified_gap(name, C, intercept_scaling):
+    """Single coordinates did not get there in 1,000 epochs."""
+    X, y = RAW[name]()
+    clf = LinearPegasosSVC(C=C, polish=True, epochs=1, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        clf.set_params(intercept_scaling=intercept_scaling).fit(X, y)
+    assert np.max(clf.relative_gap_) <= 1e-2
+    histories = clf.history_ if isinstance(clf.history_, list) else [clf.history_]
+    assert max(history["epoch"][-1] for history in histories) < 60
+
+
+@each_pair(
+    shape=[(120, 7), (30, 60), (5, 3)],
+    make=[np.asarray, sparse.csr_matrix, lambda X: X.astype(np.float32)],
+    weighted=[False, True],
+)
+def test_newton_optimum_is_that_of_single_coordinates(shape, make, weighted):
+    task, X = binary(*shape, scale=1.0, weighted=weighted)
+    X = make(X)
+    result = polish(run_on(task, X), tol=1e-5)
+    slow = sdca(task, linear_rows(X, intercept_scaling=1.0), tol=1e-5, max_epochs=20_000)
+    assert result.status == slow.status == "tolerance"
+    assert max(result.dual_bound, slow.dual_bound) <= min(result.objective, slow.objective)
+    assert result.objective == pytest.approx(slow.objective, rel=2e-5)
+
+
+def test_few_examples_have_a_coefficient():
+    """Points within the box are moved onto one of its faces."""
+    task, X = binary(400)
+    result = polish(run_on(task, X), tol=1e-3)
+    outside = task.y * result.margins > 1.1
+    assert outside.sum() > 100
+    assert not result.coef[outside].any()
+
+
+def test_large_data_are_streamed_to_the_same_model(monkeypatch):
+    task, X = binary(500)
+    held = polish(run_on(task, X), tol=1e-6)
+    monkeypatch.setattr(tuning, "GATHER_BYTES", 4096)
+    assert isinstance(linear_rows(X).factor(), StreamedFactor)
+    streamed = polish(run_on(task, X), tol=1e-6)
+    assert streamed.status == "tolerance"
+    assert streamed.objective == pytest.approx(held.objective, rel=2e-6)
+
+
+@each_form
+def test_factors_make_the_same_products(form, monkeypatch):
+    _, X = binary(50)
+    rng = np.random.default_rng(0)
+    weights, coef, vector = rng.uniform(size=50), rng.normal(size=50), rng.normal(size=8)
+    weights[10:] = 0.0
+    rows = linear_rows(form(X), intercept_scaling=2.0)
+    held = rows.factor()
+    monkeypatch.setattr(tuning, "GATHER_BYTES", 1000)
+    streamed = rows.factor()
+    assert isinstance(held, HeldFactor)
+    assert isinstance(streamed, StreamedFactor)
+    Z = np.column_stack((X, np.full(50, 2.0)))
+    for factor in (held, streamed):
+        assert_allclose(factor.gram(weights), Z.T @ (weights[:, None] * Z))
+        assert_allclose(factor.sums(coef), Z.T @ coef, atol=1e-10)
+        assert_allclose(factor.margins(vector), Z @ vector)
+    with pytest.raises(CutShort), heeding(lambda: False):
+        streamed.gram(weights)
+
+
+def test_wide_rows_have_a_factor_of_few_columns():
+    _, X = binary(10, 40)
+    factor = linear_rows(X).factor()
+    assert factor.size == 10
+    products = [factor.margins(factor.sums(unit)) for unit in np.eye(10)]
+    assert_allclose(products, X @ X.T, atol=1e-7, rtol=1e-9)
+
+
+def test_neither_dimension_small_has_no_factor(monkeypatch):
+    monkeypatch.setattr(tuning, "MOST_COLUMNS", 5)
+    task, X = binary(50)
+    assert linear_rows(X).factor() is None
+    assert polish(run_on(task, X[:, 1:]), tol=1e-2).status == "tolerance"
+
+
+def test_single_coordinates_go_first_where_systems_are_large(monkeypatch):
+    monkeypatch.setattr(tuning, "SMALL_SYSTEM", 0.0)
+    task, X = binary(300, 5, scale=1.0, C=0.01)
+    easy = polish(run_on(task, X, epochs=3), tol=0.05)
+    assert easy.status == "tolerance"
+    task, X = binary(300, 5, scale=1000.0)
+    hard = polish(run_on(task, X, epochs=3), tol=1e-3)
+    assert hard.status == "tolerance"
+    assert hard.history["epoch"][-1] < 100
+
+
+STILL, FALLING = [0.5, 0.5, 0.5], [1e-1, 1e-2, 1e-3]
+
+
+@pytest.mark.parametrize(
+    ("gaps", "patience", "due"), [(STILL, 1e9, True), (FALLING, 4.9, True), (FALLING, 5.1, False)]
+)
+def test_newton_steps_are_due_where_single_coordinates_take_longer(gaps, patience, due):
+    """Of a gap that falls by ten an epoch, two epochs are left after three."""
+    run = run_on(*binary(20))
+    ascent = InteriorPointAscent(run.problem, run.rows, run.state, max_epochs=10)
+    ascent._at_once, ascent._patience, ascent._gaps = False, patience, gaps
+    ascent._certifier.tol = 1e-5
+    assert ascent._is_due() == due
+
+
+@pytest.mark.parametrize("C", [1e-6, 1.0, 1e6])
+def test_newton_steps_end_below_rounding(C):
+    task, X = binary(80, C=C)
+    result = polish(run_on(task, X), tol=1e-17)
+    assert result.status in ("completed", "tolerance")
+    assert result.relative_gap < 1e-4
+
+
+def test_more_time_for_newton_steps_gives_no_worse_model():
+    task, X = binary(500)
+    run = run_on(task, X)
+    least = run.result().objective
+    for questions in (0, 1, 2, 3, 4, 6, 8, 10, 12, 14):
+        result = polish(run_on(task, X), tol=1e-9, stopper=Countdown(questions))
+        assert result.status == "max_time"
+        assert result.objective <= least
+        assert 0.0 <= result.dual_bound <= result.objective
+        least = result.objective
+
+
+@pytest.mark.parametrize("share", [0.4, 0.6])
+def test_polish_cut_short_keeps_what_newton_steps_reached(share):
+    task, X = binary(500)
+    whole = Countdown(10_000)
+    best = polish(run_on(task, X), tol=1e-9, stopper=whole).objective
+    questions = int(share * (10_000 - whole.questions))
+    result = polish(run_on(task, X), tol=1e-9, stopper=Countdown(questions))
+    assert result.status == "max_time"
+    assert result.objective == pytest.approx(best, rel=0.01)
+
+
+def separable(n_samples):
+    """A problem whose optimum is tiny, and its features."""
+    X = np.random.default_rng(0).normal(size=(n_samples, 5))
+    return make_problem(np.where(X[:, 0] > 0.0, 1, -1), 1e-6 / n_samples), X
+
+
+def test_smaller_tol_gives_no_worse_model():
+    """Rounding ends the steps above the gap wanted."""
+    task, X = separable(60)
+    loose, strict = (polish(run_on(task, X), tol=tol) for tol in (1e-6, 1e-9))
+    assert loose.status == "tolerance"
+    assert strict.objective <= loose.objective * (1.0 + 1e-6)
+
+
+def test_newton_steps_go_on_while_both_objectives_fall():
+    task, X = separable(2000)
+    result = polish(run_on(task, X), tol=1e-3)
+    assert result.status == "tolerance"
+    assert result.history["epoch"][-1] < 100
+
+
+@each_form
+def test_systems_are_made_within_the_memory_of_features_in_work(form):
+    """However few entries a sparse row has."""
+    n_samples, n_features = 60_000, 200
+    X = np.zeros((n_samples, n_features), np.float32)
+    X[np.arange(n_samples), np.arange(n_samples) % n_features] = 1.0
+    factor = linear_rows(form(X), intercept_scaling=1.0).factor()
+    for weights in (np.ones(n_samples), np.arange(n_samples) % 3 == 0):
+        tracemalloc.start()
+        total = factor.gram(weights.astype(np.float64))
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert_allclose(total[-1, -1], weights.sum())
+        assert peak < 3 * tuning.GATHER_BYTES + 32 * n_samples + 32 * n_features**2
+
+
+@each_form
+def test_features_that_are_all_zero_are_polished(form):
+    X, y = np.zeros((60, 5)), np.repeat([0, 1, 2], 20)
+    assert linear_rows(form(X)).factor() is None
+    clf = LinearPegasosSVC(polish=True, fit_intercept=False, random_state=0)
+    for classes in (y > 0, y):
+        assert not clf.fit(form(X), classes).coef_.any()
+    X[40:] = 1.0  # of two classes alone
+    assert np.max(clf.fit(form(X), y).relative_gap_) <= 1e-2

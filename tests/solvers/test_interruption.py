@@ -93,12 +93,27 @@ def test_interrupt_of_a_last_slice_is_raised(solve):
     assert_same_result(caught.value.result, solve(task, rows, random_state=0, **options))
 
 
-def test_second_interrupt_is_immediate():
+def test_second_interrupt_is_immediate_and_goes_to_the_handler_of_before():
     """Two of them do not wait for a model."""
+    presses = []
     task, rows = interrupted_rows(slice_number=2, presses=2)
-    with pytest.raises(KeyboardInterrupt) as caught:
-        pegasos(task, rows, n_steps=10**7, checkpoints=None)
+    before = signal.signal(signal.SIGINT, lambda number, frame: presses.append(number))
+    try:
+        with pytest.raises(KeyboardInterrupt) as caught:
+            pegasos(task, rows, n_steps=10**7, checkpoints=None)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert not isinstance(caught.value, Interrupted)
+    assert presses == [signal.SIGINT]
+
+
+def test_block_inside_an_interrupted_one_is_interrupted():
+    """The outer run waits for the inner, which had not heard of Ctrl-C."""
+    with interruptible(Stopper()) as outer:
+        press_ctrl_c()
+        with interruptible(Stopper()) as inner:
+            assert inner.reason() == "interrupted"
+    assert outer.reason() == "interrupted"
 
 
 def test_ignored_interrupt_stays_ignored():
@@ -161,6 +176,7 @@ def test_state_that_an_error_cut_in_half_is_refused(cache):
 def test_rows_are_right_after_an_error(call, monkeypatch):
     """What was half done is forgotten, not used."""
     monkeypatch.setattr(tuning, "TILE_ROWS", 4)
+    monkeypatch.setattr(tuning, "SLICE_SECONDS", np.inf)  # slices by no clock: one order of sums
     X, y = noisy()
     kernel, options = FailingKernel(), {"n_steps": 2000, "random_state": 0}
     rows, fresh = (make_rows(X, kernel, cache="cached", cache_mb=0.05) for _ in range(2))

@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from path_cases import GRAM, LABEL, LAMS, OFFSET, POINTS, WEIGHTS, N, beginning, optimum
+from path_cases import GRAM, LABEL, LAMS, OFFSET, POINTS, WEIGHTS, N, optimum
 from solver_cases import Countdown, noisy, smallest_cache
 
 from kpegasos import RBF, CachedRows, GramRows, KernelMatrix
-from kpegasos.core.state import Examples, LoopState
 from kpegasos.solvers.path import PathRun, solve_among
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
@@ -98,11 +97,6 @@ def test_certificates_of_float32_rows_are_settled_where_they_must_be(source, mon
     assert run.evaluations == run.rows.evaluations > N * N  # what is settled costs values, too
 
 
-def test_certificates_of_float32_rows_are_true_where_nothing_is_settled():
-    _, found = solved(tol=1e-2, row_dtype="float32")
-    assert_certified(found, 1e-2)
-
-
 @pytest.mark.parametrize("questions", [0, 1, 2])
 def test_a_run_that_was_stopped_goes_on(questions, monkeypatch):
     monkeypatch.setattr(PathRun, "sets_before_pause", 2)
@@ -119,22 +113,6 @@ def test_a_run_that_was_stopped_goes_on(questions, monkeypatch):
         assert_array_equal(array[: len(before)], before)
     assert run.seconds > 0.0
     assert_array_equal(run.path.n_sets, expected.path.n_sets)
-
-
-def test_a_run_that_goes_on_cell_by_cell_comes_to_the_same(monkeypatch):
-    monkeypatch.setattr(PathRun, "sets_before_pause", 1)
-    _, whole = solved(tol=1e-6)
-    run, parts, before = make_run(tol=1e-6), [], [0]
-    while not run.finished:
-        assert run.advance(Stopper(), before[-1] + 1) is None
-        parts.append(run.solutions(first=before[-1]))
-        before.append(run.n_solved)
-    assert before[-1] == LAMS.size
-    assert (np.diff(before) >= 1).all()
-    assert len(parts) > LAMS.size / 2
-    for name, expected in whole._asdict().items():
-        together = np.concatenate([getattr(part, name) for part in parts])
-        assert_array_equal(together, expected)
 
 
 def test_values_that_are_not_positive_semi_definite_are_noticed():
@@ -167,15 +145,6 @@ def test_start_from_leaves_images_that_belong_to_their_coefficients(source, alon
     found = run.solutions()
     assert_certified(found, run.tol)
     assert_consistent(found)
-
-
-def test_start_from_is_the_solution_where_nothing_is_held_out():
-    whole, _ = solved(weights=WEIGHTS[:1], Cs=CS[:1], tol=1e-6)
-    run = make_run(weights=WEIGHTS[:1], Cs=CS)
-    run.start_from(whole)
-    assert_allclose(run.path.alphas[0], whole.path.alphas[0])
-    run.advance(Stopper())
-    assert run.path.n_sets[0] == 0
 
 
 # --- hard cells -----------------------------------------------------------------------------------
@@ -269,46 +238,3 @@ def test_a_deadline_ends_a_hard_cell(hard_cells):
     assert not run.finished
     assert run.advance(Stopper()) is None
     assert (run.solutions().relative_gaps <= 1e-6).all()
-
-
-def dual(alpha, signed, lam):
-    quadratic = (alpha * signed) @ (GRAM + OFFSET) @ (alpha * signed)
-    return np.abs(signed) @ alpha - 0.5 * quadratic / (lam * N)
-
-
-@pytest.mark.parametrize("members", [[4], [1, 5, 7, 8], list(range(0, N, 2))])
-def test_solve_among_raises_the_dual_and_leaves_others_alone(members):
-    state, view = beginning(members)
-    rng = np.random.default_rng(1)
-    signed, lam = LABEL * WEIGHTS[0], LAMS[0, 2]
-    members = np.array(members)
-    state.alpha[:] = rng.uniform(size=N) * (signed != 0.0)
-    state.image[:] = (GRAM + OFFSET) @ (state.alpha * signed)
-    before = LoopState(*[array.copy() for array in state])
-    solve_among(view, members, state, Examples(LABEL, signed), lam, 1e-6, Stopper())
-    others = np.delete(np.arange(N), members)
-    assert_array_equal(state.alpha[others], before.alpha[others])
-    assert_array_equal(state.image, before.image)
-    assert state.alpha.min() >= 0.0
-    assert state.alpha.max() <= 1.0
-    assert dual(state.alpha, signed, lam) > dual(before.alpha, signed, lam)
-    assert state.counters[0] > before.counters[0]
-    # What is left of their gap is a twentieth at the most, or what matters to nobody.
-    slack = 1.0 - LABEL * ((GRAM + OFFSET) @ (state.alpha * signed)) / (lam * N)
-    gaps = np.abs(signed) * (np.maximum(slack, 0.0) - state.alpha * slack)
-    slack_before = 1.0 - LABEL * before.image / (lam * N)
-    first = np.abs(signed) * (np.maximum(slack_before, 0.0) - before.alpha * slack_before)
-    assert gaps[members].sum() <= 0.05 * first[members].sum() + 1e-6 * N
-
-
-def test_solve_among_stops_when_it_is_asked_to():
-    """After one look, and what it has moved by then is told."""
-    state, view = beginning()
-    examples, members = Examples(LABEL, LABEL), np.arange(N)
-    stopper = Stopper(0.0)
-    solve_among(view, members, state, examples, 1e-6, 1e-12, stopper)
-    stopped = state.alpha.copy()
-    assert stopped.any()
-    state, view = beginning()
-    solve_among(view, members, state, examples, 1e-6, 1e-12, Stopper())
-    assert dual(state.alpha, LABEL, 1e-6) >= dual(stopped, LABEL, 1e-6)

@@ -11,9 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from solver_cases import Countdown, noisy, smallest_cache
 
 from kpegasos import (
-    RBF,
     CachedRows,
-    FeatureRows,
     GramRows,
     KernelMatrix,
     Linear,
@@ -23,10 +21,9 @@ from kpegasos import (
     make_problem,
     regularization_path,
 )
-from kpegasos.rows.budget import cached_mb_needed
 from kpegasos.solvers import path as path_module
 from kpegasos.solvers.path import PathRun
-from kpegasos.solvers.stopping import Interrupted
+from kpegasos.solvers.stopping import Interrupted, Stopper
 from kpegasos.utils import tuning
 
 X, Y = noisy(60)
@@ -229,43 +226,24 @@ def test_a_value_that_does_not_come_to_its_tolerance_is_told(source):
         assert path.objectives[k] >= optimum(C) - 1e-12
 
 
-class PressingRows(CachedRows):
-    """Rows during whose n-th request somebody presses Ctrl-C."""
+@pytest.mark.parametrize("source", ["gram", "evicting", "uncached", "features"])
+def test_ctrl_c_is_raised_with_the_path_as_far_as_it_has_come(source, monkeypatch):
+    class Pressed(Stopper):
+        """Somebody presses Ctrl-C when it is asked for the second time."""
 
-    requests_left = 2
+        asked = 0
 
-    def ensure_rows(self, members, t):
-        if members.size:
-            self.requests_left -= 1
-            if self.requests_left == 0:
+        def reason(self):
+            self.asked += 1
+            if self.asked == 2:
                 os.kill(os.getpid(), signal.SIGINT)
-        return super().ensure_rows(members, t)
+            return super().reason()
 
-
-class PressingFeatures(FeatureRows):
-    """Rows during whose n-th evaluation somebody presses Ctrl-C."""
-
-    requests_left = 6
-
-    def evaluate(self, *arguments):
-        self.requests_left -= 1
-        if self.requests_left == 0:
-            os.kill(os.getpid(), signal.SIGINT)
-        return super().evaluate(*arguments)
-
-
-def pressing(kind):
-    if kind == "features":
-        return PressingFeatures(X)
-    values = KernelMatrix(RBF(1.0), X)
-    return PressingRows(values, cache_mb=cached_mb_needed(values))
-
-
-@pytest.mark.parametrize("kind", ["kernel", "features"])
-def test_ctrl_c_is_raised_with_the_path_as_far_as_it_has_come(kind):
+    monkeypatch.setattr(path_module, "Stopper", Pressed)
+    monkeypatch.setattr(PathRun, "sets_before_pause", 1)
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(Interrupted, match=r"stopped by Ctrl-C after \d steps") as caught:
-        regularization_path(task(), pressing(kind), CS, tol=1e-6, random_state=0)
+        path_of(source, tol=1e-6)
     path = caught.value.result
     assert path.status == "interrupted"
     assert path.n_steps < CS.size

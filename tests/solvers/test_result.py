@@ -114,12 +114,3 @@ def test_result_round_trip(cache):
         assert_array_equal(other.decision_function(NEW), result.decision_function(NEW))
         assert_array_equal(other.predict(NEW), result.predict(NEW))
         assert repr(other) == repr(result)
-
-
-def test_result_in_words():
-    result = trained()
-    support = np.count_nonzero(result.coef)
-    assert repr(result) == (
-        f"Result(completed after 360 steps, objective {result.objective:.6g}, "
-        f"relative gap {result.relative_gap:.2g}, {support} support vectors)"
-    )

@@ -1,21 +1,21 @@
-"""The seam between solvers and rows: rows and solvers written outside the package fit together.
+"""The seam between solvers and rows: those written outside the package serve solvers, and share.
 
-`DenseRows` is a source of rows and `BatchSubgradient` a solver, and neither is known to the
-package. The driver gives both what it gives its own: history, certificate, result.
+`DenseRows` and `OwnRows` are not known to the package. An example of the gallery adds a solver.
 """
 
-import naive
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier, BrokenBarrierError
+
 import numpy as np
 import pytest
 from covering import each_pair
 from numpy.testing import assert_allclose, assert_array_equal
+from row_cases import X, Y
 from solver_cases import (
     DATA,
-    SOURCES,
     M,
-    assert_same_result,
     by_the_book,
-    exact_gram,
     finished_run,
     make_kernel_rows,
     make_task,
@@ -23,16 +23,12 @@ from solver_cases import (
     true_optimum,
 )
 
-from kpegasos import sdca
+from kpegasos import make_problem, make_rows, pegasos, regularization_path, sdca
 from kpegasos.core.averaging import AVERAGES
-from kpegasos.core.draws import IndexStream
-from kpegasos.core.state import STEPS, PegasosOptions, new_state
 from kpegasos.core.views import KernelView
-from kpegasos.rows.base import Evaluated, RowSource, run_loop
-from kpegasos.solvers.driver import SolverRun
-from kpegasos.solvers.dual_ascent import DualAscent
+from kpegasos.rows.base import Evaluated, KernelSource, RowSource, run_loop
 from kpegasos.solvers.pegasos import PRIMAL
-from kpegasos.solvers.polish import polish
+from kpegasos.solvers.polish import WorkingSetAscent, polish
 from kpegasos.solvers.stopping import Stopper
 
 
@@ -72,35 +68,6 @@ class DenseRows(RowSource):
         return list((self.K @ columns).T.copy())
 
 
-class BatchSubgradient(SolverRun):
-    """Subgradient steps on all examples: Pegasos with a batch that holds every one of them."""
-
-    def __init__(self, problem, rows, n_steps):
-        options = PegasosOptions(batch_size=problem.y.size, average=None)
-        state = new_state(rows.n_samples, rows.image_size, options, problem.lam, seed=0)
-        super().__init__(problem, rows, state, IndexStream(rows.n_samples, "permutation", 0))
-        self.n_steps = n_steps
-
-    def advance_to_checkpoint(self, stopper):
-        loop = self.state.loop
-        with self.on_account():
-            violating = np.ones(self.problem.y.size, dtype=bool)
-            if self.state.steps:
-                (evaluated,) = self.rows.evaluate(self.iterates(), loop, self.examples)
-                violating = self.problem.y * evaluated.margins < 1 - 1e-10
-            loop.alpha[violating] += 1
-            signed = loop.alpha * self.examples.signed
-            loop.image[:] = self.rows.images(signed[:, None])[0]
-            loop.counters[STEPS] += 1
-        return None  # one step at a time: the driver asks the stopper in between
-
-    def iterates(self):
-        return [self.state.iterate(None)]
-
-    def at_end(self):
-        return self.state.steps >= self.n_steps
-
-
 each_kind = pytest.mark.parametrize("holds_rows", [False, True])
 
 
@@ -125,15 +92,6 @@ def test_rows_from_outside_serve_pegasos(holds_rows, average, batch_size, projec
         # A source that says nothing of its sums has no rounding in its certificate.
         assert_allclose(result.history[column], ours.history[column], rtol=1e-9, atol=1e-9)
     assert result.history["kernel_evaluations"][-1] == 0
-
-
-@each_kind
-def test_rows_from_outside_take_over_a_state(holds_rows):
-    """From rows that hold no margins, and back to them."""
-    state = run_pegasos(make_kernel_rows("uncached"), n_steps=30).state
-    state = run_pegasos(DenseRows(DATA.X, holds_rows=holds_rows), n_steps=50, state=state).state
-    result = run_pegasos(make_kernel_rows("uncached"), n_steps=71, state=state)
-    assert_array_equal(result.alpha, by_the_book().counts)
 
 
 @each_kind
@@ -183,69 +141,114 @@ def test_rows_are_asked_for_by_the_margins_of_the_average(average, batch_size):
     assert_allclose(found, expected, rtol=1e-12, atol=1e-9)
 
 
-# --- a solver from outside ---
+PROBLEM = make_problem(Y, lam=1e-2)
 
 
-def drive(run, tol=None):
-    while not run.finished:
-        run.advance(Stopper(), tol)
-    return run.result()
+class OwnRows(KernelSource):
+    """Rows that a user wrote, without a call of the base class; they note who is there at once."""
+
+    def __init__(self, gram, together):
+        self.n_samples, self.positive_definite, self.kernel_offset = len(gram), True, 0.0
+        self.image_size = self.row_capacity = self.n_samples
+        self.gram, self.together, self.overlaps = gram, together, 0
+
+    def _meet(self):
+        try:
+            self.together.wait()
+            self.overlaps += 1
+        except BrokenBarrierError:
+            pass
+
+    def ensure_rows(self, members, t):
+        self._meet()
+        self.evaluations += members.size
+        n = self.n_samples
+        return KernelView(self.gram, np.arange(n), np.zeros(n, np.int64), np.ones(n), 0.0)
+
+    def advance(self, steps, draws, stop):
+        view = self.ensure_rows(draws[:stop], 0)
+        run_loop(steps, view, draws, stop)
+
+    def product(self, columns):
+        self._meet()
+        return self.gram @ columns
+
+    def squared_norms(self):
+        return np.ones(self.n_samples)
 
 
-@pytest.mark.pure_python
-@pytest.mark.parametrize("source", [*SOURCES, "outside"])
-def test_solver_from_outside_runs_on_any_rows(source):
-    outside = DenseRows(DATA.X, holds_rows=False)
-    rows = outside if source == "outside" else make_kernel_rows(source)
-    result = drive(BatchSubgradient(make_task(), rows, 25))
-    ours = run_pegasos(rows, M, n_steps=25, average=None, checkpoints=range(1, 26))
-    assert_array_equal(result.alpha, ours.alpha)
-    assert_allclose(result.coef, ours.coef, rtol=1e-12)
-    assert_allclose(result.margins, ours.margins, rtol=1e-12, atol=1e-12)
-    # History, certificate and status come from the driver.
-    assert result.status == "completed"
-    assert_array_equal(result.history["iteration"], np.arange(1, 26))
-    assert_array_equal(result.history["epoch"], np.arange(1, 26))
-    for column in ("objective_last", "dual_bound", "relative_gap", "support_size"):
-        assert_allclose(result.history[column], ours.history[column], rtol=1e-9, atol=1e-12)
-    assert result.gap == result.history["gap"][-1]
-    coef = result.coef
-    assert_allclose(
-        result.objective, naive.primal(coef, exact_gram("linear"), DATA.y, DATA.lam), rtol=1e-9
+def own_rows(parties=2):
+    rows = make_rows(X, "rbf", gamma=0.5)
+    return OwnRows(rows.gram, Barrier(parties, timeout=0.05))
+
+
+def small_cache(n_rows=8):
+    return make_rows(
+        X, "rbf", gamma=0.5, cache="cached", cache_mb=(n_rows + 16) * X.shape[0] * 8 / 2**20
     )
 
 
-def test_solver_from_outside_stops_at_a_tolerance():
-    run = BatchSubgradient(make_task(), DenseRows(DATA.X, holds_rows=False), 10**6)
-    result = drive(run, tol=0.1)
-    assert result.status == "tolerance"
-    assert result.relative_gap <= 0.1 < result.history["relative_gap"][-2]
-    assert result.objective - true_optimum(False) <= result.gap
+SOLVERS = {
+    "pegasos": lambda rows, seed: pegasos(PROBLEM, rows, epochs=5, random_state=seed),
+    "sdca": lambda rows, seed: sdca(PROBLEM, rows, tol=1e-3, random_state=seed),
+    "polish": lambda rows, seed: polish(finished_run(PROBLEM, rows, epochs=2, seed=seed), tol=1e-4),
+    "path": lambda rows, seed: regularization_path(PROBLEM, rows, [0.1 + seed, 10.0], tol=1e-3),
+}
 
 
-def test_solver_from_outside_hears_a_stopper():
-    run = BatchSubgradient(make_task(), DenseRows(DATA.X, holds_rows=False), 10**6)
-    stopper = Stopper()
-    stopper.interrupt()
-    while not run.finished:
-        run.advance(stopper)
-    assert run.result().status == "interrupted"
-    assert 1 <= run.state.steps < 10**3
-    run = BatchSubgradient(make_task(), DenseRows(DATA.X, holds_rows=False), 10**6)
-    run.advance(Stopper())
-    run.stop()
-    assert (run.result().status, run.result().n_steps) == ("stopped", 1)
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_runs_on_two_threads_never_use_rows_at_the_same_time(solver):
+    rows = own_rows()
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda seed: SOLVERS[solver](rows, seed), range(2)))
+    assert rows.overlaps == 0
 
 
-@pytest.mark.parametrize("source", ["precomputed", "cached", "evicting", "uncached"])
-def test_dual_ascent_in_another_order(source):
-    """Cyclic coordinate ascent is the same class with another stream."""
-    task, rows = make_task(), make_kernel_rows(source)
-    state = new_state(M, rows.image_size, PegasosOptions(average=None), task.lam, seed=0)
-    cyclic = IndexStream(M, lambda rng, n_samples: np.arange(n_samples), 0)
-    result = drive(DualAscent(task, rows, state, max_epochs=300, stream=cyclic), tol=1e-7)
-    assert result.status == "tolerance"
-    assert_allclose(result.objective, true_optimum(False), rtol=2e-7)
-    again = new_state(M, rows.image_size, PegasosOptions(average=None), task.lam, seed=99)
-    repeated = drive(DualAscent(task, rows, again, max_epochs=300, stream=cyclic), tol=1e-7)
-    assert_same_result(repeated, result)
+def test_runs_that_alternate_on_one_thread_find_what_they_find_alone():
+    def ascents(rows):
+        runs = [finished_run(make_problem(Y, lam=lam), rows, n_steps=50) for lam in (1e-3, 1e-2)]
+        return [WorkingSetAscent.after(run, max_epochs=100) for run in runs]
+
+    rows = small_cache()
+    both = ascents(rows)
+    while not all(ascent.finished for ascent in both):
+        for ascent in both:
+            if not ascent.finished:
+                ascent.advance(Stopper(), 1e-3)
+    for number, ascent in enumerate(both):
+        alone = ascents(small_cache())[number]
+        while not alone.finished:
+            alone.advance(Stopper(), 1e-3)
+        np.testing.assert_array_equal(alone.result().coef, ascent.result().coef)
+
+
+def test_run_within_a_slice_of_the_same_rows_is_refused():
+    rows = own_rows()
+    rows._meet = lambda: pegasos(PROBLEM, rows, epochs=1)
+    with pytest.raises(ValueError, match="rows must be free for this call"):
+        pegasos(PROBLEM, rows, epochs=1)
+
+
+def test_error_in_a_slice_gives_the_rows_back():
+    rows = own_rows(parties=1)
+    rows.together = None
+    with pytest.raises(AttributeError):
+        pegasos(PROBLEM, rows, epochs=1)
+    rows.together = Barrier(1)
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(pegasos, PROBLEM, rows, epochs=1).result(10.0).n_steps == Y.size
+
+
+def test_one_run_of_many_counts_the_construction():
+    for _ in range(20):
+        rows = make_rows(X, "rbf", gamma=0.5)
+        with ThreadPoolExecutor(4) as pool:
+            claimed = [pool.submit(rows.claim_construction) for _ in range(4)]
+        assert sum(each.result() for each in claimed) == rows.evaluations > 0
+
+
+def test_rows_can_be_pickled_after_a_run():
+    rows = make_rows(X, "rbf", gamma=0.5, cache="precomputed")
+    first = pegasos(PROBLEM, rows, epochs=1, random_state=0)
+    again = pegasos(PROBLEM, pickle.loads(pickle.dumps(rows)), epochs=1, random_state=0)
+    np.testing.assert_array_equal(first.coef, again.coef)
