@@ -11,6 +11,7 @@ from covering import each_pair
 from export_cases import (
     LIBSVM_KERNELS,
     N_CLASSES,
+    as_taken,
     classifier,
     data,
     linear_classifier,
@@ -134,7 +135,7 @@ def test_regression_of_svm_train_is_read(kind, tmp_path):
 @each_pair(kernel=[*LIBSVM_KERNELS, "precomputed"], n_classes=[2, 3, 4], kind=["dense", "sparse"])
 def test_model_is_the_same_after_writing_and_reading(kernel, n_classes, kind, tmp_path):
     X, y, new = data(n_classes, kind="dense" if kernel == "precomputed" else kind)
-    rows, others = (X @ X.T, new @ X.T) if kernel == "precomputed" else (X, new)
+    rows, others = as_taken(kernel, X, new)
     model = classifier(kernel).fit(rows, y)
     model.to_libsvm(tmp_path / "model")
     read = PegasosSVC.from_libsvm(tmp_path / "model", n_features=rows.shape[1])

@@ -32,28 +32,13 @@ from kpegasos import (
 from kpegasos.exports import native
 from kpegasos.exports.native import TRUSTED, stored_versions
 
-STEPS = [
-    None,
-    kpegasos.Constant(0.1),
-    kpegasos.DelayedInverse(),
-    kpegasos.InverseSquareRoot(0.5),
+STEPS = [None, kpegasos.Constant(0.1), kpegasos.DelayedInverse(), kpegasos.InverseSquareRoot(0.5)]
+NAMED = [
+    *(Linear(), RBF(0.1), Laplacian(0.1), Polynomial(0.1, 2, 1.0), Sigmoid(0.01, 0.0)),
+    *(kpegasos.Chi2(0.1), kpegasos.AdditiveChi2(), kpegasos.Cosine()),
 ]
-KERNELS = [
-    Linear(),
-    RBF(0.1),
-    Laplacian(0.1),
-    Polynomial(0.1, 2, 1.0),
-    Sigmoid(0.01, 0.0),
-    kpegasos.Chi2(0.1),
-    kpegasos.AdditiveChi2(),
-    kpegasos.Cosine(),
-    Laplacian(0.1) + Linear(),
-    2.0 * Laplacian(0.1),
-    Laplacian(0.1) * Linear(),
-    RBF(0.1) + Linear(),
-    2.0 * RBF(0.1),
-    RBF(0.1) * Linear(),
-]
+#: Compositions of maps, and of what is none.
+KERNELS = [*NAMED, *(made for k in NAMED[1:3] for made in (k + Linear(), 2.0 * k, k * Linear()))]
 
 
 def online(model, X, y, **options):
@@ -99,17 +84,12 @@ def results():
     X, y, _ = data(2)
     problem = kpegasos.make_problem(np.where(y == 7, 1.0, -1.0), 0.01)
     rows = kpegasos.make_rows(X, "rbf", gamma=0.1)
+    others = kpegasos.linear_rows(X), kpegasos.GramRows(X @ X.T)
+    tried = [*((rows, step) for step in STEPS), *((each, None) for each in others)]
     solved = [
-        kpegasos.pegasos(problem, rows, epochs=2, random_state=0, step=step) for step in STEPS
+        kpegasos.pegasos(problem, each, epochs=2, random_state=0, step=step) for each, step in tried
     ]
-    gram = kpegasos.GramRows(X @ X.T)
-    return [
-        *solved,
-        kpegasos.pegasos(problem, kpegasos.linear_rows(X), epochs=2, random_state=0),
-        kpegasos.pegasos(problem, gram, epochs=2, random_state=0),
-        solved[0].history,
-        kpegasos.regularization_path(problem, rows, [0.1, 1.0]),
-    ]
+    return [*solved, solved[0].history, kpegasos.regularization_path(problem, rows, [0.1, 1.0])]
 
 
 @pytest.fixture(scope="module")
@@ -150,15 +130,13 @@ def test_trusted_types_are_those_of_the_models_and_no_more(models):
 
 
 def test_results_come_back(tmp_path):
-    first, *_ = results()
     for result in results():
         save(result, tmp_path / "result")
         back = load(tmp_path / "result")
         assert type(back) is type(result)
-    save(first, tmp_path / "result")
-    back = load(tmp_path / "result")
-    np.testing.assert_array_equal(back.coef, first.coef)
-    assert back.history.to_pandas().equals(first.history.to_pandas())
+        if hasattr(result, "coef"):
+            np.testing.assert_array_equal(back.coef, result.coef)
+            assert back.history.to_pandas().equals(result.history.to_pandas())
 
 
 def test_model_that_is_not_fitted_comes_back(tmp_path):

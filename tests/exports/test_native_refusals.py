@@ -63,11 +63,9 @@ def changed(path, edit):
 )
 def test_file_that_names_other_types_is_refused(old, new, stored):
     changed(stored, lambda text: text.replace(old, new))
-    with pytest.raises(
-        ValueError, match=r"must hold only types that kpegasos trusts, got "
-    ) as error:
+    sentence = rf"^{re.escape(str(stored))}: .*must hold only types that kpegasos trusts, got "
+    with pytest.raises(ValueError, match=sentence) as error:
         load(stored)
-    assert str(error.value).startswith(f"{stored}: ")
     assert len(str(error.value)) < 600 + len(str(stored))
 
 
@@ -108,6 +106,11 @@ def test_other_file_is_told_of(content, tmp_path):
 
 
 # --- parts that do not fit each other -------------------------------------------------------------
+
+
+def assert_does_not_fit(path):
+    with pytest.raises(ValueError, match=r"got one whose parts do not fit each other$"):
+        load(path)
 
 
 def with_arrays(path, edit):
@@ -154,8 +157,7 @@ def test_arrays_that_do_not_fit_each_other_are_refused(edit, kind, tmp_path):
     path = tmp_path / "model"
     save(kind(epochs=1, random_state=0).fit(X, y * 1.0), path)
     with_arrays(path, lambda array: edit(array) if array.ndim == 2 else array)
-    with pytest.raises(ValueError, match=r"got one whose parts do not fit each other$"):
-        load(path)
+    assert_does_not_fit(path)
 
 
 #: What is set to what, of a calibrated model, of its inner one, and of its sigmoid.
@@ -180,8 +182,7 @@ def test_calibration_that_does_not_fit_is_refused(own, tmp_path):
         edited = copy.deepcopy(model)
         part(edited.calibrator_ if own else edited)[name] = value
         save(edited, tmp_path / "model")
-        with pytest.raises(ValueError, match=r"got one whose parts do not fit each other$"):
-            load(tmp_path / "model")
+        assert_does_not_fit(tmp_path / "model")
 
 
 @pytest.mark.parametrize("wrong", [np.ones((3, 1)), np.ones((2, 2)), np.full((2, 1), np.nan)])
@@ -194,8 +195,7 @@ def test_probabilities_of_a_file_that_do_not_fit_are_refused(wrong, tmp_path):
     with pytest.raises(ValueError, match=r"^_sigmoids must "):
         read.predict_proba(X)
     save(read, tmp_path / "model")
-    with pytest.raises(ValueError, match=r"got one whose parts do not fit each other$"):
-        load(tmp_path / "model")
+    assert_does_not_fit(tmp_path / "model")
 
 
 @pytest.mark.parametrize("counter", [0, 1], ids=["steps", "draws of a batch"])
@@ -204,8 +204,7 @@ def test_warm_start_of_negative_counters_is_refused(counter, tmp_path):
     model = classifier(warm_start=True).fit(X, y)
     model._states[0].loop.counters[counter] = -50
     save(model, tmp_path / "model")
-    with pytest.raises(ValueError, match=r"got one whose parts do not fit each other$"):
-        load(tmp_path / "model")
+    assert_does_not_fit(tmp_path / "model")
 
 
 def test_file_that_unpacks_to_far_more_than_its_size_is_refused(stored, monkeypatch):
@@ -216,8 +215,7 @@ def test_file_that_unpacks_to_far_more_than_its_size_is_refused(stored, monkeypa
     with pytest.raises(ValueError, match=r"must unpack to at most \d+ bytes, 200 times its size"):
         load(stored)
     monkeypatch.setattr(files, "_HARMLESS", size)
-    with pytest.raises(ValueError, match=r"got one whose parts do not fit each other$"):
-        load(stored)
+    assert_does_not_fit(stored)
 
 
 def test_array_of_more_entries_than_memory_has_room_for_is_refused(stored):

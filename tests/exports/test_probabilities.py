@@ -8,6 +8,7 @@ from cli_cases import libsvm, needs_libsvm
 from covering import each_pair
 from export_cases import (
     N_CLASSES,
+    as_taken,
     by_onnx,
     classifier,
     data,
@@ -133,18 +134,17 @@ def test_svm_predict_agrees_to_its_own_precision(make, n_classes, tmp_path):
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "precomputed"])
 def test_probabilities_come_back(kernel, n_classes, tmp_path):
     X, y, new = data(n_classes)
-    given = kernel == "precomputed"
-    model = log_loss(kernel=kernel).fit(X @ X.T if given else X, y)
+    X, rows = as_taken(kernel, X, new)
+    model = log_loss(kernel=kernel).fit(X, y)
     model.to_libsvm(tmp_path / "model")
-    back = PegasosSVC.from_libsvm(tmp_path / "model", n_features=len(X) if given else None)
-    rows = new @ X.T if given else new
+    back = PegasosSVC.from_libsvm(tmp_path / "model", n_features=X.shape[1])
     expected = model.predict_proba(rows)
     np.testing.assert_allclose(back.predict_proba(rows), expected, rtol=1e-9, atol=1e-12)
     logs = back.predict_log_proba(rows)
     np.testing.assert_array_equal(np.exp(logs).argmax(axis=1), expected.argmax(axis=1))
     back.to_libsvm(tmp_path / "again")
     assert (tmp_path / "again").read_text() == (tmp_path / "model").read_text()
-    back.fit(X @ X.T if given else X, y)
+    back.fit(X, y)
     assert not hasattr(back, "predict_proba"), "the loss of a model that was read is the hinge"
 
 
