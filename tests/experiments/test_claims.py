@@ -37,20 +37,17 @@ def test_slips_are_those_of_the_reference(monkeypatch, slip, reference):
     data = make_integers()
 
     class Recorder:
-        y = np.asarray(data.y, dtype=float)
-        gram = np.asarray(naive.gram(data.X, data.X))
+        y, gram = data.y, naive.gram(data.X, data.X)
 
         def __call__(self, coef):
             return coef
 
     monkeypatch.setattr(slips, "LAM", lam)
     draws = stream(data.y.size, n_steps)
-    (coef,) = slips._wrong(Recorder(), slip, np.asarray(draws), [n_steps])
-    found = reference(Recorder.gram, data.y, draws, lam)
-    if slip == "code":
-        expected = np.array(found, dtype=float)
-    else:
-        expected = np.array(found, dtype=float) * data.y / (lam * n_steps)
+    (coef,) = slips._wrong(Recorder(), slip, draws, [n_steps])
+    expected = np.array(reference(Recorder.gram, data.y, draws, lam), dtype=float)
+    if slip != "code":
+        expected *= data.y / (lam * n_steps)
     np.testing.assert_allclose(coef, expected, rtol=1e-12)
 
 
@@ -156,6 +153,3 @@ def test_slope_is_the_exponent_where_both_are_known():
     y = 3 * x**-1.5
     y[1], y[3] = np.nan, 0.0
     assert slope(x, y) == pytest.approx(-1.5)
-
-
-# --- crossings along a run ---

@@ -41,14 +41,6 @@ def _boxes(texts):
     return found
 
 
-def _overlaps(texts):
-    return [
-        f"{one.get_text()!r} over {other.get_text()!r}"
-        for (one, first), (other, second) in combinations(_boxes(texts), 2)
-        if _overlap(first, second)
-    ]
-
-
 def _ticks(axis):
     low, high = sorted(axis.get_view_interval())
     ticks = [*axis.get_major_ticks(), *axis.get_minor_ticks()]
@@ -77,11 +69,8 @@ def faults(figure):
         if not ax.axison and not ax.get_visible():
             continue
         for axis in (ax.xaxis, ax.yaxis):
-            ticks = _ticks(axis) if ax.axison else []
-            found += [f"ticks: {fault}" for fault in _overlaps(ticks)]
-            everything += ticks + _shown([axis.label] if ax.axison else [])
+            everything += _ticks(axis) + _shown([axis.label]) if ax.axison else []
         own = _texts(ax)
-        found += [f"texts: {fault}" for fault in _overlaps(own)]
         everything += own
         ends = [text for text in own if text.get_label() == END]
         found += [
@@ -90,21 +79,15 @@ def faults(figure):
             if Text.get_window_extent(end).y0 < ax.bbox.y0 - 14
             or Text.get_window_extent(end).y1 > ax.bbox.y1 + 14
         ]
-    for legend in figure.legends:
-        everything += _shown(legend.get_texts())
-    return found + _of_texts(figure, everything)
-
-
-def _of_texts(figure, texts):
+    everything += _shown(text for legend in figure.legends for text in legend.get_texts())
     page = figure.bbox
-    found = []
-    for text in texts:
+    for text in everything:
         box = Text.get_window_extent(text)
         if box.x0 < -1 or box.y0 < -1 or box.x1 > page.x1 + 1 or box.y1 > page.y1 + 1:
             found.append(f"{text.get_text()!r} leaves the page")
         if text.get_fontsize() < SMALLEST - 1e-9:
             found.append(f"{text.get_text()!r} has {text.get_fontsize():g} points")
-    for (one, first), (other, second) in combinations(_boxes(texts), 2):
+    for (one, first), (other, second) in combinations(_boxes(everything), 2):
         if _overlap(first, second) and one is not other:
             found.append(f"{one.get_text()!r} lies over {other.get_text()!r}")
     return list(dict.fromkeys(found))

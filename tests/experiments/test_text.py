@@ -52,9 +52,8 @@ def test_page_follows_from_the_results(path, documents):
 
 @pytest.mark.parametrize("path", [p for p in PAGES if p.name not in EXEMPT], ids=named)
 def test_measured_numbers_stand_in_blocks_alone(path):
-    page = CODE.sub(
-        lambda match: "\n" * match[0].count("\n"), outside(path.read_text(encoding="utf-8"))
-    )
+    text = outside(path.read_text(encoding="utf-8"))
+    page = CODE.sub(lambda match: "\n" * match[0].count("\n"), text)
     found = [
         f"{number}: {match[0]} in {line.strip()[:80]}"
         for number, line in enumerate(page.splitlines(), start=1)
@@ -158,12 +157,10 @@ def test_claims_stand_below_their_figure_and_are_counted(claiming):
 
 
 def test_findings_are_links_to_their_pages(claiming):
-    name = "equal_seconds"
-    claiming.module.rename(claiming.folder / f"{name}.py")
-    results = claiming.folder / "results"
-    (results / "line.json").rename(results / f"{name}.json")
+    for path in (claiming.module, claiming.folder / "results" / "line.json"):
+        path.rename(path.with_stem("equal_seconds"))
     text = findings(Documents(claiming.folder))
-    assert text.startswith(f"- [It is ours.](docs/findings/{name}.md)")
+    assert text.startswith("- [It is ours.](docs/findings/equal_seconds.md)")
 
 
 def test_text_command_writes_the_blocks(claiming, capsys, monkeypatch):
