@@ -108,11 +108,15 @@ def test_files_behind_two_dashes_may_begin_with_one(kpegasos, tmp_path):
 
 
 @pytest.mark.slow
-def test_program_is_a_module_and_a_script(tmp_path):
+def test_program_is_a_module_and_a_script_with_the_same_status(tmp_path):
     done = ran_in_shell(tmp_path, '"$@" --version && kpegasos --version', check=True)
     module, script = done.stdout.splitlines()
     assert module == script
     assert module.startswith("kpegasos ")
+    write_examples(tmp_path / "data")
+    command = '"$@" train --strict --no-polish --steps 3 --tol 0.01 data m'
+    assert ran_in_shell(tmp_path, command).returncode == 3
+    assert accuracy(ran_in_shell(tmp_path, '"$@" predict data m', check=True).stdout) > 40
 
 
 @pytest.mark.slow
@@ -152,14 +156,6 @@ def test_reader_that_has_enough_and_closed_streams_are_no_traceback(tmp_path):
     assert done.stdout.startswith("0\n1\n*\n")
     assert done.stderr == "kpegasos scale: standard input: a table must have rows, got none\n"
     assert (tmp_path / "m.model").exists()
-
-
-@pytest.mark.slow
-def test_status_of_the_process_is_that_of_the_program(tmp_path):
-    write_examples(tmp_path / "data")
-    command = '"$@" train --strict --no-polish --steps 3 --tol 0.01 data m'
-    assert ran_in_shell(tmp_path, command).returncode == 3
-    assert accuracy(ran_in_shell(tmp_path, '"$@" predict data m', check=True).stdout) > 40
 
 
 @pytest.mark.slow

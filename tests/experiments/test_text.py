@@ -156,13 +156,6 @@ def test_claims_stand_below_their_figure_and_are_counted(claiming):
     assert "0 hold in part (~), 1 do not (✗)" in verdicts(Documents(claiming.folder))
 
 
-def test_findings_are_links_to_their_pages(claiming):
-    for path in (claiming.module, claiming.folder / "results" / "line.json"):
-        path.rename(path.with_stem("equal_seconds"))
-    text = findings(Documents(claiming.folder))
-    assert text.startswith("- [It is ours.](docs/findings/equal_seconds.md)")
-
-
 def test_text_command_writes_the_blocks(claiming, capsys, monkeypatch):
     page = claiming.root / "README.md"
     page.write_text("<!-- begin: experiments -->\n<!-- end: experiments -->\n")

@@ -115,12 +115,6 @@ def test_model_without_support_vectors_decides_by_its_intercept(tmp_path):
     np.testing.assert_array_equal(model.to_sklearn().decision_function(X), -0.25)
 
 
-def test_model_of_many_columns_stays_sparse(tmp_path):
-    model = PegasosSVC.from_libsvm(write(tmp_path, changed(11, "-1 2000000000:2")))
-    assert model.support_vectors_.shape == (2, 2_000_000_000)
-    assert model.support_vectors_.nnz == 3
-
-
 @pytest.mark.parametrize("method", ["to_libsvm", "to_onnx", "save"])
 @pytest.mark.parametrize(
     ("path", "kind", "message"),

@@ -48,8 +48,8 @@ def decisions_by_libsvm(folder, path, X):
     k = int(words["nr_class"])
     of_class = np.repeat(np.arange(k), [int(word) for word in words["nr_sv"].split()])
     lines = [line.split(maxsplit=k - 1) for line in body.splitlines()]
-    kernel = [f"{key} {words[key]}" for key in ("kernel_type", "degree", "gamma", "coef0")
-              if key in words]  # fmt: skip
+    names = "kernel_type", "degree", "gamma", "coef0"
+    kernel = [f"{name} {words[name]}" for name in names if name in words]
     found = []
     for (i, j), rho in zip(combinations(range(k), 2), words["rho"].split(), strict=True):
         chosen = [
@@ -140,9 +140,8 @@ def test_model_is_the_same_after_writing_and_reading(kernel, n_classes, kind, tm
     model.to_libsvm(tmp_path / "model")
     read = PegasosSVC.from_libsvm(tmp_path / "model", n_features=rows.shape[1])
     np.testing.assert_array_equal(read.predict(others), model.predict(others))
-    np.testing.assert_allclose(
-        read.decision_function(others), model.decision_function(others), rtol=1e-12, atol=1e-12
-    )
+    found, expected = read.decision_function(others), model.decision_function(others)
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
     for name in ("classes_", "n_support_", "dual_coef_", "intercept_"):
         np.testing.assert_array_equal(getattr(read, name), getattr(model, name))
     if kernel == "precomputed":

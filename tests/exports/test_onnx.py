@@ -163,28 +163,29 @@ def test_graph_refuses_what_onnx_cannot_say(monkeypatch, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("kernel", ["rbf\ngamma 1", "linear"])
-def test_wide_sparse_model_is_refused_before_it_is_dense(kernel, tmp_path):
-    (tmp_path / "model").write_text(
-        f"svm_type c_svc\nkernel_type {kernel}\nnr_class 2\ntotal_sv 2\nrho 0\nlabel 1 2\n"
-        "nr_sv 1 1\nSV\n1 1:1\n-1 2000000000:1\n"
-    )
-    model = PegasosSVC.from_libsvm(tmp_path / "model")
-    with pytest.raises(ValueError, match=r"^support_vectors_ must be below . GiB.*for "):
-        model.to_onnx(tmp_path / "other")
-    assert not (tmp_path / "other").exists()
+TWO_CLASSES = "nr_class 2\ntotal_sv 2\nrho 0\nlabel 1 2\nnr_sv 1 1\nSV\n1 1:1\n-1 2000000000:1\n"
+THREE_CLASSES = """nr_class 3\ntotal_sv 3\nrho 0 0 0\nlabel 1 2 3\nnr_sv 1 1 1
+SV\n1 1 1:1\n-1 1 2:1\n-1 -1 4000000:1\n"""
 
 
-def test_model_is_refused_before_weights_of_all_features_are_made(tmp_path, monkeypatch):
-    (tmp_path / "model").write_text(
-        "svm_type c_svc\nkernel_type linear\nnr_class 3\ntotal_sv 3\nrho 0 0 0\nlabel 1 2 3\n"
-        "nr_sv 1 1 1\nSV\n1 1 1:1\n-1 1 2:1\n-1 -1 4000000:1\n"
-    )
-    model = PegasosSVC.from_libsvm(tmp_path / "model")
-    monkeypatch.setattr(onnx_graph, "LARGEST_BYTES", 64 * 10**6)  # two pairs of three
+@pytest.mark.parametrize(
+    ("kernel", "model", "largest"),
+    [
+        ("rbf\ngamma 1", TWO_CLASSES, onnx_graph.LARGEST_BYTES),
+        ("linear", TWO_CLASSES, onnx_graph.LARGEST_BYTES),
+        ("linear", THREE_CLASSES, 64 * 10**6),  # weights of two pairs of three
+    ],
+)
+def test_wide_sparse_model_is_refused_before_it_is_dense(
+    kernel, model, largest, tmp_path, monkeypatch
+):
+    (tmp_path / "model").write_text(f"svm_type c_svc\nkernel_type {kernel}\n{model}")
+    read = PegasosSVC.from_libsvm(tmp_path / "model")
+    monkeypatch.setattr(onnx_graph, "LARGEST_BYTES", largest)
     tracemalloc.start()
-    with pytest.raises(ValueError, match="support_vectors_ must be below"):
-        model.to_onnx(tmp_path / "other")
+    with pytest.raises(ValueError, match=r"^support_vectors_ must be below .*iB.*for "):
+        read.to_onnx(tmp_path / "other")
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 32 * 10**6
+    assert not (tmp_path / "other").exists()

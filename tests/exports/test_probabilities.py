@@ -157,9 +157,8 @@ def test_model_of_svm_train_has_its_probabilities(n_classes, tmp_path):
     model = PegasosSVC.from_libsvm(tmp_path / "model")
     labels, found = by_libsvm(tmp_path, tmp_path / "model", new)
     # LIBSVM stops its coupling of more than two classes early.
-    np.testing.assert_allclose(
-        model.predict_proba(new), found, atol=1e-6 if n_classes == 2 else 5e-3
-    )
+    tolerance = 1e-6 if n_classes == 2 else 5e-3
+    np.testing.assert_allclose(model.predict_proba(new), found, atol=tolerance)
     ours = model.classes_[model.predict_proba(new).argmax(axis=1)]
     two_best = np.sort(found, axis=1)[:, -2:]
     clear = two_best[:, 1] - two_best[:, 0] > 0.01
@@ -168,11 +167,10 @@ def test_model_of_svm_train_has_its_probabilities(n_classes, tmp_path):
 
 
 def test_probabilities_of_a_file_follow_the_order_of_its_classes(tmp_path):
-    text = (
+    (tmp_path / "model").write_text(
         "svm_type c_svc\nkernel_type linear\nnr_class 3\ntotal_sv 0\nrho -1 -2 -3\n"
         "label 5 9 7\nprobA -1 -2 -3\nprobB 0.5 0.25 -1\nnr_sv 0 0 0\nSV\n"
     )
-    (tmp_path / "model").write_text(text)
     model = PegasosSVC.from_libsvm(tmp_path / "model", n_features=1)
     f59, f57, f97 = expit([1 * 1 - 0.5, 2 * 2 - 0.25, 3 * 3 + 1])
     # Pairs (5, 7), (5, 9) and (7, 9).

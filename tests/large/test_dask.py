@@ -32,14 +32,9 @@ AVERAGES = ["weighted", "suffix", "uniform", None]
 
 @pytest.fixture(scope="module")
 def two_processes():
+    options = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": "CRITICAL"}
     with (
-        distributed.LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=None,
-            silence_logs="CRITICAL",
-        ) as cluster,
+        distributed.LocalCluster(n_workers=2, processes=True, **options) as cluster,
         distributed.Client(cluster) as client,
     ):
         yield client
@@ -74,11 +69,13 @@ def test_the_mean_of_states_has_the_mean_of_the_iterates(integers, average, proj
         for state in [*(s.state for s in streams), merged]:
             last = copy.copy(state)
             last.options = state.options._replace(average=kind)
-            vectors.append(last.iterate(last.options.average).image(last.loop))
-        np.testing.assert_allclose(
-            vectors[-1], 0.75 * vectors[0] + 0.25 * vectors[1], rtol=1e-9, atol=1e-12
-        )
+            vectors.append(last.iterate(kind).image(last.loop))
+        first, second, mean = vectors
+        np.testing.assert_allclose(mean, 0.75 * first + 0.25 * second, rtol=1e-9, atol=1e-12)
     assert merged.steps == 25
+    uneven, _ = advanced(options, integers, [slice(13, 25), slice(13, 26)])
+    with pytest.raises(ValueError, match=r"equally many steps, got \[25, 26\] instead"):
+        merge_states([s.state for s in uneven], [1, 1])
 
 
 def test_the_mean_of_equal_states_goes_on_as_each_would(integers):
@@ -89,12 +86,6 @@ def test_the_mean_of_equal_states_goes_on_as_each_would(integers):
     for stream_ in (run, twin):
         go_on(stream_, slice(0, 37))
     np.testing.assert_allclose(twin.vector(), run.vector(), rtol=1e-9, atol=1e-12)
-
-
-def test_states_must_have_taken_equally_many_steps(integers):
-    streams, _ = advanced(PegasosOptions(), integers, [slice(13, 25), slice(13, 26)])
-    with pytest.raises(ValueError, match=r"equally many steps, got \[25, 26\] instead"):
-        merge_states([s.state for s in streams], [1, 1])
 
 
 # A fit
@@ -206,9 +197,7 @@ def test_rejects(client, text):
     wider = rows.map_blocks(lambda block: np.hstack([block, block]), dtype=float)
     fails("X must have 300 columns in every block, got 600 in block", X=wider)
     for estimator in (PegasosSVC(), None):
-        with pytest.raises(
-            TypeError, match="estimator must be a LinearPegasosSVC or a LinearPegasosSVR, got"
-        ):
+        with pytest.raises(TypeError, match="estimator must be a LinearPegasosSVC or a Linear"):
             fit_dask(estimator, rows, labels)
     with pytest.raises(TypeError, match="client must be a Dask client, got str"):
         fit_dask(LinearPegasosSVC(), rows, labels, client="tcp://nowhere")
