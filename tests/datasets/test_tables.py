@@ -10,6 +10,7 @@ import threading
 
 import numpy as np
 import pytest
+from covering import each_value
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -112,8 +113,7 @@ def test_text_is_compressed_by_its_name(tmp_path, format, suffix):
 # --- where the labels are ---
 
 
-@pytest.mark.parametrize("format", TABLES)
-@pytest.mark.parametrize("name", ["label", "Target", "CLASS", "y"])
+@each_value(format=TABLES, name=["label", "Target", "CLASS", "y"])
 def test_column_of_a_likely_name_holds_the_labels(tmp_path, format, name):
     needs(format)
     path = tmp_path / f"table.{format}"
@@ -125,12 +125,13 @@ def test_column_of_a_likely_name_holds_the_labels(tmp_path, format, name):
     assert table.label_name == name
 
 
-@pytest.mark.parametrize(
-    ("label", "column"), [("b", 1), ("first", 0), ("last", 2), (1, 1), (-1, 2), (None, None)]
-)
-@pytest.mark.parametrize("format", [*TABLES, "npy"])
-def test_label_says_which_column(tmp_path, format, label, column):
+COLUMN_OF = {"b": 1, "first": 0, "last": 2, 1: 1, -1: 2, None: None}
+
+
+@each_value(label=COLUMN_OF, format=[*TABLES, "npy"])
+def test_label_says_which_column(tmp_path, format, label):
     needs(format)
+    column = COLUMN_OF[label]
     path = tmp_path / f"table.{format}"
     rows = np.arange(12.0).reshape(4, 3) + 0.5
     write_table(path, rows, feature_names=["a", "b", "c"])
@@ -283,11 +284,11 @@ def test_text_fault_names_file_line_and_reason(tmp_path, fault):
     assert message_of(error).startswith(f"{path}{expected}"), error.value
 
 
-@pytest.mark.parametrize(
-    "field", ["-inf", "1e400", "1_0", "0x10", '"1,5"', "٣", "2\0", "true", "1 2"]
+@each_value(
+    field=["-inf", "1e400", "1_0", "0x10", '"1,5"', "٣", "2\0", "true", "1 2"], head=["", "a,b\n"]
 )
-@pytest.mark.parametrize(("head", "column"), [("", "2"), ("a,b\n", "'b'")])
-def test_field_that_is_no_finite_number_is_refused(tmp_path, field, head, column):
+def test_field_that_is_no_finite_number_is_refused(tmp_path, field, head):
+    column = "'b'" if head else "2"
     with pytest.raises(ValueError, match=rf"line \d, column {column}: values must be finite num"):
         read_text(tmp_path, f"{head}1,2\n3,{field}\n")
 

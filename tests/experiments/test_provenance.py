@@ -43,7 +43,7 @@ def test_stale_names_results_and_what_has_changed(bench, monkeypatch, capsys):
     monkeypatch.setattr(_meta, "package_fingerprint", lambda: "another")
     assert [line[-1] for line in _stale(bench, capsys)] == ["package"]
     path = bench.folder / "results" / "line.json"
-    document = json.loads(path.read_text())
+    document = bench.results()
     for key in ("code", "commit", "date"):
         document["meta"].pop(key, None)
     path.write_text(json.dumps(document))

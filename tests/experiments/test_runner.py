@@ -159,21 +159,12 @@ def test_resume_does_not_happen(troubled, monkeypatch, reason):
 
 
 def test_json_is_rounded_compact_and_exact_on_the_way_back():
-    value = {
-        "third": 1 / 3,
-        "big": 12345678901234567890.0,
-        "int": np.int64(2**60),
-        "text": "a [b]\n{c}, λ",
-        "rows": [{"a": 1, "b": [1, 2]}, {}],
-        "matrix": np.ones((2, 3)),
-        "empty": [],
-        "flag": np.bool_(True),
-    }
+    value = {"third": 1 / 3, "big": 1e19 / 3, "int": np.int64(2**60), "text": "a [b]\n{c}, λ"}
+    value |= {"rows": [{"b": [1, 2]}, {}], "matrix": np.ones((2, 3)), "flag": np.bool_(True)}
     text = to_json(value)
     assert json.loads(text) == plain(value)
     assert '"matrix": [\n  [1.0, 1.0, 1.0],\n  [1.0, 1.0, 1.0]\n ]' in text
-    assert plain(1 / 3) == 0.3333333333
-    assert plain(value)["int"] == 2**60
+    assert (plain(1 / 3), plain(value)["int"]) == (0.3333333333, 2**60)
     assert to_json(json.loads(text)) == text
     with pytest.raises(TypeError):
         to_json({"a": object()})

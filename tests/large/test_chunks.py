@@ -21,16 +21,14 @@ from kpegasos.large import chunks as outofcore
 @pytest.mark.parametrize("average", ["weighted", "suffix", "uniform", None])
 @pytest.mark.parametrize("sampling", ["permutation", "uniform"])
 def test_iterates_are_those_of_pegasos_in_the_order_of_the_visits(integers, average, sampling):
-    model = LinearPegasosSVC(
-        lam=integers.lam, average=average, sampling=sampling, epochs=3, random_state=0
-    )
+    options = {"average": average, "sampling": sampling, "epochs": 3, "random_state": 0}
+    model = LinearPegasosSVC(lam=integers.lam, **options)
     fit_chunks(model, ArrayChunks(integers.X, integers.y, chunk_size=10))
     order = np.concatenate(visits_of(37, 10, 3, sampling))
     run = naive.linear_pegasos(integers.X, integers.y, order, integers.lam, intercept_scaling=1)
     expected = np.array([float(v) for v in naive.average(run.iterates, average)])
-    np.testing.assert_allclose(
-        np.append(model.coef_[0], model.intercept_), expected, rtol=4e-15, atol=1e-15
-    )
+    found = np.append(model.coef_[0], model.intercept_)
+    np.testing.assert_allclose(found, expected, rtol=4e-15, atol=1e-15)
     assert model.n_steps_ == 3 * 37
 
 
