@@ -80,8 +80,9 @@ def test_call_with_nasty_values_returns_or_says_why_in_one_sentence(data):
     slow = data.draw(st.sampled_from([False] * 9 + [True]))
     target = TARGETS[data.draw(st.sampled_from(sorted(TARGETS) if slow else QUICK))]
     assume(target.parameters)
-    one_or_two = st.lists(st.sampled_from(target.parameters), min_size=1, max_size=2, unique=True)
-    names = data.draw(one_or_two)
+    names = data.draw(
+        st.lists(st.sampled_from(target.parameters), min_size=1, max_size=2, unique=True)
+    )
     assume(len(DURATIONS & set(names)) < 2)
     nasty = {name: data.draw(st.sampled_from(target.nasty(name))) for name in names}
     call(target, usual(target) | nasty, blamed=names)
@@ -149,8 +150,9 @@ def test_number_of_numpy_does_what_that_of_python_does(data):
     }
     assume(numbers)
     # `max_time` ends with the clock.
-    forever = {"max_time": "100"} if "max_time" in target.parameters else {}
-    plain = usual(target) | numbers | forever
+    plain = (
+        usual(target) | numbers | ({"max_time": "100"} if "max_time" in target.parameters else {})
+    )
     numpys = {
         name: f"np.{data.draw(st.sampled_from(kinds_that_hold(make(text))))}({text})"
         for name, text in numbers.items()
