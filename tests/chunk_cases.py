@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from kpegasos import LinearPegasosSVC, fit_chunks
 from kpegasos.core.draws import IndexStream
 from kpegasos.utils.validation import draw_seed
 
@@ -24,3 +25,8 @@ def in_chunks(array, sizes):
     """A Dask array of parts with so many rows."""
     da = pytest.importorskip("dask.array")
     return da.from_array(array, chunks=(tuple(sizes), *array.shape[1:]))
+
+
+def fitted(chunks, **arguments):
+    """Weights that a classifier learns from chunks."""
+    return fit_chunks(LinearPegasosSVC(C=1.0, random_state=0), chunks, **arguments).coef_

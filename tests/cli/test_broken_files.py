@@ -4,7 +4,7 @@ import gzip
 
 import numpy as np
 import pytest
-from cli_cases import examples, write_examples
+from cli_cases import examples
 from scipy.sparse import csr_matrix
 
 from kpegasos.datasets import write_table
@@ -72,7 +72,7 @@ def test_missing_values_are_named_by_every_subcommand(kpegasos, refusal, tmp_pat
     ("name", "part", "reason"),
     [("m.model", slice(-2000), "broken, line"), ("m.skops", slice(2000), "broken")],
 )
-def test_broken_models_are_one_sentence(kpegasos, refusal, tmp_path, name, part, reason):
-    kpegasos("train", write_examples(tmp_path / "data"), name)
+def test_broken_models_are_one_sentence(kpegasos, refusal, data, tmp_path, name, part, reason):
+    kpegasos("train", data, name)
     (tmp_path / "broken").write_bytes((tmp_path / name).read_bytes()[part])
     assert reason in refusal("predict", "data", "broken", "out")

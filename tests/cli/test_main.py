@@ -49,9 +49,8 @@ def test_help_is_a_word_as_well(words, capsys):
 
 
 @pytest.mark.slow
-def test_commands_import_what_they_need(tmp_path):
+def test_commands_import_what_they_need(data, tmp_path):
     """A process for each: what another one has imported is there."""
-    data = write_examples(tmp_path / "data")
     heavy = ["scipy.stats", "pandas", "sklearn.metrics", "sklearn.preprocessing", "skops"]
     code = f"""
 import sys
@@ -79,8 +78,7 @@ def test_names_that_help_lists_are_those_of_the_package():
     assert list(losses.REGRESSION) == list(train._REGRESSION_LOSSES)
 
 
-def test_a_full_disk_is_one_sentence_with_the_file(kpegasos, tmp_path, monkeypatch):
-    data = write_examples(tmp_path / "data")
+def test_a_full_disk_is_one_sentence_with_the_file(kpegasos, data, tmp_path, monkeypatch):
     kpegasos("train", "-q", data, "m.model")
     if os.path.exists("/dev/full"):
         ran = kpegasos("predict", data, "m.model", "/dev/full")
@@ -129,8 +127,7 @@ def test_program_says_that_its_words_cannot_be_written(tmp_path):
 
 
 @pytest.mark.slow
-def test_subcommands_are_connected_by_pipes(tmp_path):
-    data = write_examples(tmp_path / "data")
+def test_subcommands_are_connected_by_pipes(data, tmp_path):
     command = (
         '"$@" scale -l 0 data | "$@" train -c 10 - - > m.model && '
         '"$@" scale -l 0 data | "$@" predict --json - m.model out'

@@ -13,11 +13,6 @@ from kpegasos import LinearPegasosSVC, PegasosSVC, PegasosSVR, load
 from kpegasos.datasets import load_svmlight, write_table
 
 
-@pytest.fixture
-def data(tmp_path):
-    return write_examples(tmp_path / "data")
-
-
 def test_model_lies_in_the_current_folder_under_the_name_of_the_data(kpegasos, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     ran = kpegasos("train", write_examples(tmp_path / "elsewhere" / "heart.svm"))

@@ -4,10 +4,8 @@ import gzip
 import hashlib
 import os
 import re
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +27,7 @@ from kpegasos.datasets import (
     real,
 )
 from kpegasos.datasets import files as set_files
+from tests.playground.browser import served
 
 LOADERS = {
     "adult": load_adult,
@@ -224,36 +223,20 @@ def test_interrupt_in_the_middle_leaves_nothing(tiny, places, monkeypatch, momen
     assert not places.cached()
 
 
-@pytest.fixture
-def server(tmp_path, monkeypatch):
-    """Serve tmp_path over HTTP; yields the address."""
-
-    class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, *args):
-            pass
-
+def test_download_is_the_file_of_the_server_or_ended(tmp_path, monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    handler = partial(Quiet, directory=tmp_path)
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as httpd:
-        thread = threading.Thread(target=httpd.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{httpd.server_port}"
-        httpd.shutdown()
-        thread.join()
-
-
-def test_download_is_the_file_of_the_server_or_ended(server, tmp_path, monkeypatch):
     (tmp_path / "a9a").write_bytes(b"1 1:1\n")
     path = tmp_path / "here" / "a9a"
     path.parent.mkdir()
-    with pytest.raises(OSError, match="404"):
-        set_files._download(f"{server}/nothing", path)
-    monkeypatch.setattr(set_files, "_LARGEST", 5)
-    with pytest.raises(ValueError, match="a download must have at most 5 bytes, got more"):
+    with served(tmp_path) as server:
+        with pytest.raises(OSError, match="404"):
+            set_files._download(f"{server}/nothing", path)
+        monkeypatch.setattr(set_files, "_LARGEST", 5)
+        with pytest.raises(ValueError, match="a download must have at most 5 bytes, got more"):
+            set_files._download(f"{server}/a9a", path)
+        assert not path.exists()
+        monkeypatch.setattr(set_files, "_LARGEST", 5000)
         set_files._download(f"{server}/a9a", path)
-    assert not path.exists()
-    monkeypatch.setattr(set_files, "_LARGEST", 5000)
-    set_files._download(f"{server}/a9a", path)
     assert path.read_bytes() == b"1 1:1\n"
 
 

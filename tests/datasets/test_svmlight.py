@@ -5,7 +5,6 @@ import gzip
 import lzma
 import re
 import struct
-import tracemalloc
 from collections.abc import Sequence
 from decimal import Decimal
 from unittest import mock
@@ -16,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
+from row_cases import peak_mb
 from scipy import sparse
 from scipy.sparse import vstack
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
@@ -404,25 +404,16 @@ def test_row_is_read_if_it_is_one_and_what_is_wrong_is_said_otherwise(folder, wo
 # --- memory ---
 
 
-def peak_of(work):
-    tracemalloc.start()
-    try:
-        work()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-
-
 def test_file_is_read_in_little_more_memory_than_its_rows(folder, monkeypatch):
     monkeypatch.setattr(_svmlight_reader, "_BLOCK", 2**16)
     path = folder / "large"
     line = "1 " + " ".join(f"{column}:0.{column}" for column in range(1, 40)) + "\n"
     path.write_text(20_000 * line)
     rows = load_svmlight(path)[0]
-    of_rows = rows.data.nbytes + rows.indices.nbytes + rows.indptr.nbytes
-    assert of_rows < peak_of(lambda: load_svmlight(path)) < 2.2 * of_rows
+    of_rows = (rows.data.nbytes + rows.indices.nbytes + rows.indptr.nbytes) / 2**20
+    assert of_rows < peak_mb(lambda: load_svmlight(path)) < 2.2 * of_rows
     chunks = iter_svmlight(path, n_features=39, chunk_size=100)
-    assert peak_of(lambda: [None for _ in chunks]) < 0.2 * of_rows
+    assert peak_mb(lambda: [None for _ in chunks]) < 0.2 * of_rows
 
 
 # --- what is written ---

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from export_cases import classifier, data
 
 from kpegasos import PegasosSVC, PegasosSVR, save
 
@@ -127,11 +126,9 @@ def test_model_without_support_vectors_decides_by_its_intercept(tmp_path):
         ("/dev/null", ValueError, "path must be the path of a plain file, got '/dev/null'"),
     ],
 )
-def test_bad_path_is_told_of(method, path, kind, message, tmp_path):
+def test_bad_path_is_told_of(method, path, kind, message, model, tmp_path):
     if method == "to_onnx":
         pytest.importorskip("onnx")
-    X, y, _ = data(2)
-    model = classifier().fit(X, y)
     path = path.format(folder=tmp_path) if isinstance(path, str) else path
     with pytest.raises(kind, match=message):
         save(model, path) if method == "save" else getattr(model, method)(path)

@@ -4,6 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from chunk_cases import fitted
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
@@ -13,15 +14,6 @@ from kpegasos.datasets import make_text_like
 
 #: Leftovers of Python, numpy and scikit-learn.
 LEFTOVERS = ("positional argument", "attribute", "not iterable", "broadcast", "ufunc", "len()")
-
-
-@pytest.fixture(scope="module")
-def text():
-    return make_text_like(1000, 200, 0.05, random_state=0)
-
-
-def fitted(chunks, **arguments):
-    return fit_chunks(LinearPegasosSVC(C=1.0, random_state=0), chunks, **arguments).coef_
 
 
 X, Y = (part[:200] for part in make_text_like(1000, 200, 0.05, random_state=0))

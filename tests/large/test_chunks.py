@@ -7,7 +7,7 @@ from functools import partial
 import naive
 import numpy as np
 import pytest
-from chunk_cases import visits_of
+from chunk_cases import fitted, visits_of
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 
@@ -51,17 +51,8 @@ def test_chunks_come_in_a_new_order_each_epoch():
 # What may be chunks
 
 
-@pytest.fixture(scope="module")
-def text():
-    return make_text_like(1000, 200, 0.05, random_state=0)
-
-
 def parts_of(X, y):
     return [(X[i : i + 300], y[i : i + 300]) for i in range(0, 1000, 300)]
-
-
-def fitted(chunks, **arguments):
-    return fit_chunks(LinearPegasosSVC(C=1.0, random_state=0), chunks, **arguments).coef_
 
 
 @pytest.mark.parametrize("kind", ["dense", "csr", "memmap", "csr of memmaps"])
