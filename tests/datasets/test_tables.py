@@ -4,7 +4,6 @@ import codecs
 import gzip
 import io
 import os
-import re
 import sys
 import threading
 
@@ -36,6 +35,17 @@ def dense(rows):
     return rows.toarray() if sparse.issparse(rows) else np.asarray(rows)
 
 
+def refusal(call, *arguments, **options):
+    """The one sentence of a ValueError."""
+    with pytest.raises(ValueError, match=r"\S") as error:
+        call(*arguments, **options)
+    message = str(error.value)
+    assert type(error.value) is ValueError, "and none of Unicode"
+    assert "\n" not in message
+    assert len(message) < 450
+    return message
+
+
 # --- round trips ---
 
 
@@ -45,8 +55,9 @@ def test_table_is_read_back(tmp_path, format, kind):
     needs(format)
     path = tmp_path / f"table.{format}"
     if kind == "text" and format in ("svmlight", "npy"):
-        with pytest.raises(ValueError, match=f"y must hold finite numbers for {format}, got"):
-            write_table(path, X, Y[kind])
+        assert f"y must hold finite numbers for {format}, got" in refusal(
+            write_table, path, X, Y[kind]
+        )
         assert not path.exists()
         return
     write_table(path, X, Y[kind])
@@ -147,8 +158,7 @@ def test_label_of_svmlight_and_npz_is_no_column_and_can_be_left_out(tmp_path, fo
     path = tmp_path / f"t.{format}"
     write_table(path, X, [1, 2, 3])
     assert read_table(path, label=None).y is None
-    with pytest.raises(ValueError, match="label must be 'auto'"):
-        read_table(path, label="last")
+    assert "label must be 'auto'" in refusal(read_table, path, label="last")
 
 
 # --- text ---
@@ -251,13 +261,6 @@ def test_npy_is_mapped_into_memory(tmp_path):
 # --- what is wrong with a file ---
 
 
-def message_of(error):
-    message = str(error.value)
-    assert "\n" not in message
-    assert len(message) < 450
-    return message
-
-
 FAULTS = {
     "empty": (b"", ": a table must have rows, got an empty file"),
     "header alone": (b"a,b\n", ": a table must have rows, got its header alone"),
@@ -279,9 +282,7 @@ def test_text_fault_names_file_line_and_reason(tmp_path, fault):
     content, expected = FAULTS[fault]
     path = tmp_path / "table.csv"
     path.write_bytes(content)
-    with pytest.raises(ValueError, match=r"\S") as error:
-        read_table(path)
-    assert message_of(error).startswith(f"{path}{expected}"), error.value
+    assert refusal(read_table, path).startswith(f"{path}{expected}")
 
 
 @each_value(
@@ -304,16 +305,14 @@ def test_field_that_is_no_finite_number_is_refused(tmp_path, field, head):
 )
 def test_parameters_of_a_table_are_checked(tmp_path, options, match):
     (tmp_path / "t.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(ValueError, match=re.escape(match)) as error:
-        read_table(tmp_path / "t.csv", **options)
-    message_of(error)
+    assert match in refusal(read_table, tmp_path / "t.csv", **options)
 
 
 def test_value_beyond_float32_is_refused(tmp_path):
     (tmp_path / "t.csv").write_text("a,b\n1,1e39\n")
     assert read_table(tmp_path / "t.csv").X[0, 1] == 1e39
-    with pytest.raises(ValueError, match=r"t\.csv: values must be finite in float32, got larger"):
-        read_table(tmp_path / "t.csv", dtype=np.float32)
+    message = refusal(read_table, tmp_path / "t.csv", dtype=np.float32)
+    assert "t.csv: values must be finite in float32, got larger" in message
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.svm", "t.npz", "t.npy", "t.parquet", "t.arrow", "t"])
@@ -352,29 +351,26 @@ def test_npz_of_other_arrays_is_refused_and_nothing_is_unpickled(tmp_path, monke
     monkeypatch.chdir(tmp_path)
     given, expected = ARRAYS[kind]
     np.savez(tmp_path / "t.npz", **given)
-    with pytest.raises(ValueError, match=re.escape(expected)) as error:
-        read_table(tmp_path / "t.npz")
-    assert str(tmp_path / "t.npz") in message_of(error)
+    message = refusal(read_table, tmp_path / "t.npz")
+    assert expected in message
+    assert str(tmp_path / "t.npz") in message
     assert not (tmp_path / "unpickled").exists()
 
 
 def test_sparse_npz_of_another_form_is_refused(tmp_path):
     path, rows = tmp_path / "t.npz", sparse.eye(3)
     sparse.save_npz(path, rows.tocsc())
-    with pytest.raises(ValueError, match="must hold sparse rows in CSR form, got 'csc'"):
-        read_table(path)
+    assert "must hold sparse rows in CSR form, got 'csc'" in refusal(read_table, path)
     rows = rows.tocsr()
     for indices in (rows.indices + 1, rows.indices[:-1], rows.indices + 0.5):
         np.savez(path, data=rows.data, indices=indices, indptr=rows.indptr, shape=[3, 3])
-        with pytest.raises(ValueError, match=r"t\.npz must hold the arrays of CSR rows"):
-            read_table(path)
+        assert "t.npz must hold the arrays of CSR rows" in refusal(read_table, path)
 
 
 def test_npz_that_expands_too_far_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "_HARMLESS", 2**16)
     np.savez_compressed(tmp_path / "t.npz", X=np.zeros((2**10, 2**10)))
-    with pytest.raises(ValueError, match="hold at most"):
-        read_table(tmp_path / "t.npz")
+    assert "hold at most" in refusal(read_table, tmp_path / "t.npz")
 
 
 @pytest.mark.parametrize(
@@ -383,9 +379,8 @@ def test_npz_that_expands_too_far_is_refused(tmp_path, monkeypatch):
 def test_npy_of_another_array_is_refused_and_nothing_is_unpickled(tmp_path, monkeypatch, array):
     monkeypatch.chdir(tmp_path)
     np.save("t.npy", array)
-    match = r"t\.npy must (hold numbers of shape \(n_samples, n_columns\)|be a whole)"
-    with pytest.raises(ValueError, match=match):
-        read_table("t.npy")
+    expected = "be a whole" if array is PAYLOAD else "hold numbers of shape (n_samples, n_columns)"
+    assert f"t.npy must {expected}" in refusal(read_table, "t.npy")
     assert not (tmp_path / "unpickled").exists()
 
 
@@ -409,9 +404,7 @@ def test_column_that_is_no_feature_is_named(tmp_path, format, kind):
     path = tmp_path / f"t.{format}"
     write = parquet.write_table if format == "parquet" else feather.write_feather
     write(arrow.table(columns), path)
-    with pytest.raises(ValueError, match=r"\S") as error:
-        read_table(path)
-    assert message_of(error).startswith(f"{path}{expected}"), error.value
+    assert refusal(read_table, path).startswith(f"{path}{expected}")
 
 
 def test_columns_of_any_numbers_are_read(tmp_path):
@@ -464,8 +457,5 @@ def test_without_a_library_the_extra_is_named(tmp_path, monkeypatch, format, lib
 )
 def test_table_that_cannot_be_written_leaves_nothing(tmp_path, monkeypatch, arguments, match):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ValueError, match=re.escape(match)) as error:
-        write_table(**({"path": "t.csv", "X": [[1.0]]} | arguments))
-    assert type(error.value) is ValueError, "and none of Unicode"
-    message_of(error)
+    assert match in refusal(write_table, **({"path": "t.csv", "X": [[1.0]]} | arguments))
     assert list(tmp_path.iterdir()) == []
