@@ -12,6 +12,7 @@ import numpy as np
 import pooch
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from rejections import refusal
 from scipy.sparse import issparse
 
 from kpegasos import linear_rows, make_problem, sdca
@@ -262,8 +263,7 @@ def put_usps(places, **given):
 )
 def test_usps_of_other_arrays_is_refused(places, arrays, match):
     put_usps(places, **arrays)
-    with pytest.raises(ValueError, match=match):
-        load_usps()
+    assert re.search(match, refusal(load_usps))
 
 
 def test_package_has_nothing_that_unpickles_or_unpacks_files():
@@ -334,8 +334,7 @@ def test_covtype_is_scaled_and_split_by_random_state(covtype):
 )
 @pytest.mark.usefixtures("places")
 def test_arguments_are_checked_before_files(call, match):
-    with pytest.raises(ValueError, match=match):
-        call()
+    assert re.match(match, refusal(call))
 
 
 @pytest.mark.parametrize(
@@ -349,8 +348,7 @@ def test_arguments_are_checked_before_files(call, match):
 )
 def test_covtype_of_another_content_is_refused(places, content, match):
     path = places.put("covtype/covtype.csv.gz", gzip.compress(content.encode()))
-    with pytest.raises(ValueError, match=f"^{re.escape(str(path))}.* {match}"):
-        load_covtype()
+    assert refusal(load_covtype).startswith(f"{path} {match}")
     with pytest.raises(ValueError, match=r"covtype\.csv\.gz: expected SHA-256 0a93.* or ea35"):
         fetch("covtype")
 

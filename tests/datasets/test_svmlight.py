@@ -7,6 +7,7 @@ import re
 import struct
 from collections.abc import Sequence
 from decimal import Decimal
+from functools import partial
 from unittest import mock
 
 import numpy as np
@@ -15,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
+from rejections import refusal
 from row_cases import peak_mb
 from scipy import sparse
 from scipy.sparse import vstack
@@ -142,13 +144,9 @@ def test_svmlight_error_names_file_line_and_fault(tmp_path, read, fault):
     row, expected = FAULTS[fault]
     path = tmp_path / "file"
     path.write_bytes(b"# a comment: nan\n1 1:2\r\n\n-1 2:0.5 # more\n" + row + b"\n1 1:1\n")
-    with pytest.raises(ValueError, match=r"\S") as error:
-        read(path)
-    message = str(error.value)
+    message = refusal(read, path)
     assert message.startswith(f"{path}, line 5: ")
     assert re.search(expected, message), message
-    assert len(message) < 300
-    assert "\n" not in message
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz"])
@@ -176,10 +174,9 @@ def test_svmlight_line_without_end_is_refused(tmp_path, monkeypatch):
         file.write(b"1 1:2\n1 ")
         file.truncate(2**16 + 10)
     for read in (whole, in_chunks):
-        with pytest.raises(ValueError, match="line 2: a line must have less than 65536 bytes"):
-            read(path)
-    with pytest.raises(ValueError, match="a line must have less than 65536 bytes"):
-        SvmlightChunks(path, n_features=9, chunk_mb=0.01)[0]
+        assert "line 2: a line must have less than 65536 bytes" in refusal(read, path)
+    chunks = SvmlightChunks(path, n_features=9, chunk_mb=0.01)
+    assert "a line must have less than 65536 bytes" in refusal(chunks.__getitem__, 0)
 
 
 @READERS
@@ -193,25 +190,22 @@ def test_svmlight_that_cannot_be_opened_is_named(tmp_path, read):
             read(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "match"),
-    [
-        ({"n_features": 0}, "n_features must be a positive integer, got 0"),
-        ({"n_features": 300, "dtype": int}, "dtype must be numpy.float32 or numpy.float64, got"),
-    ],
-)
-def test_svmlight_arguments_are_checked_at_once(svmlight, arguments, match):
-    path = svmlight()
-    for read in (load_svmlight, SvmlightChunks, lambda *a, **k: next(iter_svmlight(*a, **k))):
-        with pytest.raises(ValueError, match=match):
-            read(path, **arguments)
-    assert len(SvmlightChunks(path, n_features=300, chunk_mb=np.int8(1))) == 1
-    with pytest.raises(ValueError, match="path must be of a plain file"):
-        SvmlightChunks(svmlight(".gz"), n_features=300)
-    with pytest.raises(ValueError, match="chunk_size must be a positive integer, got 0"):
-        next(iter_svmlight(path, n_features=300, chunk_size=0))
-    with pytest.raises(ValueError, match="chunk_mb must be a positive finite number"):
-        SvmlightChunks(path, n_features=300, chunk_mb=0)
+def test_svmlight_arguments_are_checked_at_once(svmlight):
+    path, packed = svmlight(), svmlight(".gz")
+
+    def first(*arguments, **options):
+        next(iter_svmlight(*arguments, **{"n_features": 300} | options))
+
+    for read in (load_svmlight, SvmlightChunks, first):
+        sentence = "n_features must be a positive integer, got 0"
+        assert sentence in refusal(read, path, n_features=0)
+        sentence = "dtype must be numpy.float32 or numpy.float64, got"
+        assert sentence in refusal(read, path, n_features=300, dtype=int)
+    assert "chunk_size must be a positive integer, got 0" in refusal(first, path, chunk_size=0)
+    chunks = partial(SvmlightChunks, n_features=300)
+    assert len(chunks(path, chunk_mb=np.int8(1))) == 1
+    assert "path must be of a plain file" in refusal(chunks, packed)
+    assert "chunk_mb must be a positive finite number" in refusal(chunks, path, chunk_mb=0)
 
 
 # --- numbers ---
@@ -319,8 +313,7 @@ def both(path, dtype):
     if np.isfinite(theirs[0].data).all():
         assert_same(load_svmlight(path, dtype=dtype), theirs)
     else:
-        with pytest.raises(ValueError, match="label and values must be finite in float32"):
-            load_svmlight(path, dtype=dtype)
+        assert "values must be finite in float32" in refusal(load_svmlight, path, dtype=dtype)
 
 
 @settings(max_examples=200)
@@ -345,8 +338,7 @@ def test_rows_and_wrong_lines_are_the_same_on_any_number_of_threads(folder, thre
     )
     for wrong in (1, 250, 499):
         path.write_text("\n".join([*lines[: wrong - 1], "1 1:x", *lines[wrong:]]))
-        with pytest.raises(ValueError, match=f"line {wrong}: entries must be column:value.* '1:x'"):
-            load_svmlight(path)
+        assert f"line {wrong}: entries must be column:value" in refusal(load_svmlight, path)
 
 
 # --- what is refused ---
@@ -396,9 +388,9 @@ def test_row_is_read_if_it_is_one_and_what_is_wrong_is_said_otherwise(folder, wo
     if not words or is_row(words):
         assert load_svmlight(path, dtype=np.float64)[1].size == bool(words)
     else:
-        with pytest.raises(ValueError, match=r"line 1: .* must ") as error:
-            load_svmlight(path, dtype=np.float64)
-        assert "a row must be" not in str(error.value), "the reason is another's"
+        message = refusal(load_svmlight, path, dtype=np.float64)
+        assert re.search("line 1: .* must ", message)
+        assert "a row must be" not in message, "the reason is another's"
 
 
 # --- memory ---
@@ -462,7 +454,6 @@ def test_whole_numbers_are_short(tmp_path):
 def test_rows_that_are_none_are_refused_and_the_file_stays(tmp_path, X, y, match):
     path = tmp_path / "rows"
     path.write_text("1 1:1\n")
-    with pytest.raises(ValueError, match=re.escape(match)):
-        write_svmlight(path, X, y)
+    assert match in refusal(write_svmlight, path, X, y)
     assert path.read_text() == "1 1:1\n"
     assert list(tmp_path.iterdir()) == [path]

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_array_equal
+from rejections import refusal
 from scipy import sparse
 
 from kpegasos.datasets import read_table, write_table
@@ -35,17 +36,6 @@ def dense(rows):
     return rows.toarray() if sparse.issparse(rows) else np.asarray(rows)
 
 
-def refusal(call, *arguments, **options):
-    """The one sentence of a ValueError."""
-    with pytest.raises(ValueError, match=r"\S") as error:
-        call(*arguments, **options)
-    message = str(error.value)
-    assert type(error.value) is ValueError, "and none of Unicode"
-    assert "\n" not in message
-    assert len(message) < 450
-    return message
-
-
 # --- round trips ---
 
 
@@ -55,9 +45,7 @@ def test_table_is_read_back(tmp_path, format, kind):
     needs(format)
     path = tmp_path / f"table.{format}"
     if kind == "text" and format in ("svmlight", "npy"):
-        assert f"y must hold finite numbers for {format}, got" in refusal(
-            write_table, path, X, Y[kind]
-        )
+        assert "y must hold finite numbers for " in refusal(write_table, path, X, Y[kind])
         assert not path.exists()
         return
     write_table(path, X, Y[kind])
