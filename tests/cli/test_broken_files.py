@@ -36,7 +36,7 @@ WRONG = [
     (("train", "-s3", "data.csv"), "a,label\n1,yes\n2,no\n", "must be numbers for --regression, g"),
     (("train", "--label", "two", "data.csv"), "a,b\n1,2\n", "columns of data.csv, got 'two' inst"),
     (("train", "data.csv"), "a,b\n1,2\n", "--label names their column\n"),
-    (("convert", "data.csv", "b.svm"), "a,b\n1,2\n", "must have labels for svmlight; --label nam"),
+    (("convert", "data.csv", "b.svm"), "a,b\n1,2\n", "must have labels for svmlight; --label"),
     (("convert", "-", "out.csv"), "1 1:2\n1 2:1 1:2\n", "standard input, line 2: columns must"),
     (("train", "."), "", ".: "),
     (("playground", "no.csv"), "", "no.csv"),
