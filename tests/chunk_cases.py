@@ -1,5 +1,6 @@
 """Chunks and partitions of examples that several test files share."""
 
+import naive
 import numpy as np
 import pytest
 
@@ -30,3 +31,15 @@ def in_chunks(array, sizes):
 def fitted(chunks, **arguments):
     """Weights that a classifier learns from chunks."""
     return fit_chunks(LinearPegasosSVC(C=1.0, random_state=0), chunks, **arguments).coef_
+
+
+def vector(model):
+    """Weights, and the intercept behind them."""
+    return np.append(model.coef_, model.intercept_)
+
+
+def by_the_book(integers, draws, average, rows=slice(None)):
+    """The vector after steps on some rows of integers."""
+    X, y = integers.X[rows], integers.y[rows]
+    run = naive.linear_pegasos(X, y, draws, integers.lam, intercept_scaling=1)
+    return np.array([float(v) for v in naive.average(run.iterates, average)])

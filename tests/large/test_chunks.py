@@ -4,10 +4,9 @@ import subprocess
 import sys
 from functools import partial
 
-import naive
 import numpy as np
 import pytest
-from chunk_cases import fitted, visits_of
+from chunk_cases import by_the_book, fitted, vector, visits_of
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 
@@ -25,10 +24,8 @@ def test_iterates_are_those_of_pegasos_in_the_order_of_the_visits(integers, aver
     model = LinearPegasosSVC(lam=integers.lam, **options)
     fit_chunks(model, ArrayChunks(integers.X, integers.y, chunk_size=10))
     order = np.concatenate(visits_of(37, 10, 3, sampling))
-    run = naive.linear_pegasos(integers.X, integers.y, order, integers.lam, intercept_scaling=1)
-    expected = np.array([float(v) for v in naive.average(run.iterates, average)])
-    found = np.append(model.coef_[0], model.intercept_)
-    np.testing.assert_allclose(found, expected, rtol=4e-15, atol=1e-15)
+    expected = by_the_book(integers, order, average)
+    np.testing.assert_allclose(vector(model), expected, rtol=4e-15, atol=1e-15)
     assert model.n_steps_ == 3 * 37
 
 

@@ -6,10 +6,9 @@ import signal
 import threading
 import time
 
-import naive
 import numpy as np
 import pytest
-from chunk_cases import in_chunks
+from chunk_cases import by_the_book, in_chunks, vector
 from joblib import parallel_config
 from scipy import sparse
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -21,6 +20,7 @@ from kpegasos.core.state import PegasosOptions
 from kpegasos.datasets import make_text_like, make_toy
 from kpegasos.large.dask import fit_dask
 from kpegasos.solvers.online import advance_stream, merge_states, new_stream
+from kpegasos.utils.validation import draw_seed
 
 pytestmark = pytest.mark.filterwarnings("ignore:Port 8787 is already in use")
 
@@ -91,17 +91,9 @@ def test_the_mean_of_equal_states_goes_on_as_each_would(integers):
 # A fit
 
 
-def by_the_book(integers, rows, number, n_steps, average):
-    seed = np.random.RandomState(0).randint(np.iinfo(np.int32).max)
-    draws = IndexStream(rows.stop - rows.start, "permutation", seed, (0, number)).take(0, n_steps)
-    run = naive.linear_pegasos(
-        integers.X[rows], integers.y[rows], draws, integers.lam, intercept_scaling=1
-    )
-    return np.array([float(v) for v in naive.average(run.iterates, average)])
-
-
-def vector(model):
-    return np.append(model.coef_[0], model.intercept_)
+def of_partition(integers, rows, number, n_steps, average):
+    draws = IndexStream(rows.stop - rows.start, "permutation", draw_seed(0), (0, number))
+    return by_the_book(integers, draws.take(0, n_steps), average, rows)
 
 
 @pytest.mark.parametrize("average", AVERAGES)
@@ -109,7 +101,7 @@ def vector(model):
 def test_one_partition_is_pegasos(client, integers, average, rounds):
     model = LinearPegasosSVC(lam=1.0, epochs=3, average=average, random_state=0)
     fit_dask(model, in_chunks(integers.X, [37]), in_chunks(integers.y, [37]), rounds=rounds)
-    expected = by_the_book(integers, slice(0, 37), 0, 111, average)
+    expected = of_partition(integers, slice(0, 37), 0, 111, average)
     np.testing.assert_allclose(vector(model), expected, rtol=4e-15, atol=1e-15)
     assert model.n_steps_ == 111
 
@@ -119,8 +111,8 @@ def test_one_round_is_the_mean_of_runs_by_the_sizes_of_their_partitions(client, 
     model = LinearPegasosSVC(lam=1.0, epochs=2, average=average, random_state=0)
     sizes = [30, 7]
     fit_dask(model, in_chunks(integers.X, sizes), in_chunks(integers.y, sizes), rounds=1)
-    large = by_the_book(integers, slice(0, 30), 0, 37, average)
-    small = by_the_book(integers, slice(30, 37), 1, 37, average)
+    large = of_partition(integers, slice(0, 30), 0, 37, average)
+    small = of_partition(integers, slice(30, 37), 1, 37, average)
     np.testing.assert_allclose(vector(model), (30 * large + 7 * small) / 37, rtol=1e-12)
 
 

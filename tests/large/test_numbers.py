@@ -5,7 +5,7 @@ from functools import partial
 import naive_losses
 import numpy as np
 import pytest
-from chunk_cases import in_chunks, visits_of
+from chunk_cases import in_chunks, vector, visits_of
 from covering import each_pair
 from number_cases import EACH, NAMES, cost_at_zero, data, parameter_of, radii_of
 from numpy.testing import assert_allclose
@@ -27,10 +27,6 @@ def by_the_book(loss, X, y, lam, draws, weight, radius):
         **parameter_of(loss),
     )  # fmt: skip
     return run.average("weighted")
-
-
-def vector(model):
-    return np.append(model.coef_, model.intercept_)
 
 
 # --- chunks ---
