@@ -194,10 +194,10 @@ def test_class_without_weight_is_absent(client):
     X, y = make_text_like(600, 50, 0.1, noise=0.0, random_state=0)
     labels, sizes = np.where(np.arange(600) < 400, y, 7), [200, 200, 200]
     weight = 1.0 * (labels != 7)
-    model = LinearPegasosSVC(C=1.0, random_state=0)
+    model = LinearPegasosSVC(C=1.0, epochs=3, random_state=0)
     fit_dask(model, *(in_chunks(array, sizes) for array in (X.toarray(), labels, weight)))
     assert model.classes_.tolist() == [-1, 1]
-    without = LinearPegasosSVC(C=1.0, random_state=0)
+    without = LinearPegasosSVC(C=1.0, epochs=3, random_state=0)
     fit_dask(without, *(in_chunks(array[:400], sizes[:2]) for array in (X.toarray(), labels)))
     np.testing.assert_array_equal(model.coef_, without.coef_)
 
