@@ -126,23 +126,13 @@ VALUES = {
     "KernelMatrix.kernel": ("kpegasos.RBF(2.0)", "kpegasos.Laplacian() + kpegasos.Linear()"),
     "LinearPegasosSVR.from_libsvm.path": ("libsvm(LinearPegasosSVR)",),
     "OneVsOneDisplay.classes": ("['a', 'b', 'c']",),
-    "OneVsOneDisplay.from_estimator.ax": ("None",),
     "OneVsOneDisplay.values": ("{'gap': [0.1, 0.2, 0.3]}",),
     "PegasosSVC.from_libsvm.path": ("libsvm(PegasosSVC)",),
     "PegasosSVR.from_libsvm.path": ("libsvm(PegasosSVR)",),
-    "RegularizationPathDisplay.from_path.ax": ("None",),
-    "RegularizationPathDisplay.plot.ax": ("None",),
     "RegularizationPathDisplay.curves": ("{'score': [0.5, 0.7, 0.6]}",),
     "RegularizationPathDisplay.from_path.path": ("solutions()",),
-    "TrainingAnimation.X": ("animation().X",),
-    "TrainingAnimation.alpha": ("animation().alpha",),
     "TrainingAnimation.from_estimator.estimator": ("PegasosSVC(epochs=2)",),
-    "TrainingAnimation.plot.ax": ("None",),
     "TrainingAnimation.save.path": ("'a.gif'",),
-    "TrainingAnimation.values": ("animation().values",),
-    "TrainingAnimation.xx": ("animation().xx",),
-    "TrainingAnimation.y": ("animation().y",),
-    "TrainingAnimation.yy": ("animation().yy",),
     "UncachedRows.values": ("kpegasos.KernelMatrix(kpegasos.RBF(), X)",),
     "ValidationSurfaceDisplay.gammas": ("[0.5, 2.0]",),
     "fit_chunks.estimator": ("LinearPegasosSVC()", "LinearPegasosSVR()"),
@@ -158,6 +148,11 @@ VALUES = {
     "write_table.path": ("'rows.csv'", "'rows.npz'"),
 }
 VALUES |= {f"{name}.y": ("2 * y - 1",) for name in reference.__all__}
+_OF_ANIMATIONS = "X", "alpha", "values", "xx", "y", "yy"
+VALUES |= {f"TrainingAnimation.{name}": (f"animation().{name}",) for name in _OF_ANIMATIONS}
+_SEVERAL_PANELS = "OneVsOneDisplay.from_estimator", "TrainingAnimation.plot"
+_SEVERAL_PANELS += "RegularizationPathDisplay.from_path", "RegularizationPathDisplay.plot"
+VALUES |= {f"{name}.ax": ("None",) for name in _SEVERAL_PANELS}
 #: Values that hardly any parameter means.
 _NASTY = """
 None float('nan') float('inf') -float('inf') 0 -1 0.0 -0.5 0.5 2.5 1e308 -1e308 1e-320 10**30

@@ -1,8 +1,10 @@
 """Chunks and partitions of examples that several test files share."""
 
+import naive
 import numpy as np
 import pytest
 
+from kpegasos import LinearPegasosSVC, fit_chunks
 from kpegasos.core.draws import IndexStream
 from kpegasos.utils.validation import draw_seed
 
@@ -24,3 +26,20 @@ def in_chunks(array, sizes):
     """A Dask array of parts with so many rows."""
     da = pytest.importorskip("dask.array")
     return da.from_array(array, chunks=(tuple(sizes), *array.shape[1:]))
+
+
+def fitted(chunks, **arguments):
+    """Weights that a classifier learns from chunks."""
+    return fit_chunks(LinearPegasosSVC(C=1.0, random_state=0), chunks, **arguments).coef_
+
+
+def vector(model):
+    """Weights, and the intercept behind them."""
+    return np.append(model.coef_, model.intercept_)
+
+
+def by_the_book(integers, draws, average, rows=slice(None)):
+    """The vector after steps on some rows of integers."""
+    X, y = integers.X[rows], integers.y[rows]
+    run = naive.linear_pegasos(X, y, draws, integers.lam, intercept_scaling=1)
+    return np.array([float(v) for v in naive.average(run.iterates, average)])

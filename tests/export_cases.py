@@ -73,6 +73,13 @@ def regressors():
     }
 
 
+def as_taken(kernel, X, new):
+    """Rows to fit and rows to predict, as a kernel takes them."""
+    if kernel == "precomputed":
+        return X @ X.T, new @ X.T
+    return (np.abs(X), np.abs(new)) if "chi2" in str(kernel).lower() else (X, new)
+
+
 def targets(X):
     """Numbers to learn from points."""
     X = X.toarray() if sparse.issparse(X) else X

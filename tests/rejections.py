@@ -8,6 +8,17 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import NotFittedError
 
 
+def refusal(call, *arguments, **options):
+    """The one sentence of a ValueError that a call ends in."""
+    with pytest.raises(ValueError, match=r"\S") as caught:
+        call(*arguments, **options)
+    message = str(caught.value)
+    assert type(caught.value) is ValueError, "and none of Unicode or JSON"
+    assert "\n" not in message
+    assert len(message) < 450
+    return message
+
+
 def data(n_classes=2):
     return make_blobs(60, centers=n_classes, n_features=3, random_state=0)
 

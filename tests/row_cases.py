@@ -22,7 +22,6 @@ KERNELS = {
     "laplacian": Laplacian(0.5),
     "sigmoid": Sigmoid(0.5, -1.0),
 }
-each_kernel = pytest.mark.parametrize("kernel", KERNELS)
 each_cache = pytest.mark.parametrize("cache", ["precomputed", "cached", "streamed"])
 each_format = pytest.mark.parametrize(
     "as_rows", [np.asarray, sparse.csr_matrix], ids=["dense", "csr"]

@@ -5,8 +5,15 @@ import sys
 from types import SimpleNamespace
 
 import pytest
+from cli_cases import write_examples
 
 from kpegasos.cli.main import main
+
+
+@pytest.fixture
+def data(tmp_path):
+    """A file of examples of two classes."""
+    return write_examples(tmp_path / "data")
 
 
 @pytest.fixture

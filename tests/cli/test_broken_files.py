@@ -4,7 +4,7 @@ import gzip
 
 import numpy as np
 import pytest
-from cli_cases import examples, write_examples
+from cli_cases import examples
 from scipy.sparse import csr_matrix
 
 from kpegasos.datasets import write_table
@@ -33,22 +33,10 @@ WRONG = [
     (("train", "data"), "1 1:2\n1 1:3\n", "data: labels must be of at least two classes, got 1"),
     (("tune", "data"), "1 1:1\n1 1:2\n2 1:3\n", "--folds must be at most the number of examples"),
     (("train", "data.csv"), "a,b,label\n1,2,1\n1,,-1\n", "data.csv, example 2, column b: a finite"),
-    (
-        ("train", "--regression", "data.csv"),
-        "a,label\n1,yes\n2,no\n",
-        "data.csv: labels must be numbers for --regression, got 'yes'\n",
-    ),
-    (
-        ("train", "--label", "two", "data.csv"),
-        "a,b\n1,2\n",
-        "one of the 2 columns of data.csv, got 'two' instead\n",
-    ),
+    (("train", "-s3", "data.csv"), "a,label\n1,yes\n2,no\n", "must be numbers for --regression, g"),
+    (("train", "--label", "two", "data.csv"), "a,b\n1,2\n", "columns of data.csv, got 'two' inst"),
     (("train", "data.csv"), "a,b\n1,2\n", "--label names their column\n"),
-    (
-        ("convert", "data.csv", "b.svm"),
-        "a,b\n1,2\n",
-        "must have labels for svmlight; --label names",
-    ),
+    (("convert", "data.csv", "b.svm"), "a,b\n1,2\n", "must have labels for svmlight; --label"),
     (("convert", "-", "out.csv"), "1 1:2\n1 2:1 1:2\n", "standard input, line 2: columns must"),
     (("train", "."), "", ".: "),
     (("playground", "no.csv"), "", "no.csv"),
@@ -80,18 +68,11 @@ def test_missing_values_are_named_by_every_subcommand(kpegasos, refusal, tmp_pat
         assert refusal(command, "data.npz", *model) == sentence
 
 
-MODELS = {
-    "cut text": ("m.model", lambda good: good[:-2000], "broken, line"),
-    "no header": ("m.model", lambda good: good.partition(b"SV\n")[2], "got another file"),
-    "no kernel": ("m.model", lambda good: good.replace(b"rbf", b"wavelet"), "line 2"),
-    "cut zip": ("m.skops", lambda good: good[: len(good) // 2], "broken"),
-}
-
-
-def test_broken_models_are_one_sentence(kpegasos, refusal, tmp_path):
-    write_examples(tmp_path / "data")
-    for name in ("m.model", "m.skops"):
-        kpegasos("train", "data", name)
-    for source, broken, reason in MODELS.values():
-        (tmp_path / "broken").write_bytes(broken((tmp_path / source).read_bytes()))
-        assert reason in refusal("predict", "data", "broken", "out")
+@pytest.mark.parametrize(
+    ("name", "part", "reason"),
+    [("m.model", slice(-2000), "broken, line"), ("m.skops", slice(2000), "broken")],
+)
+def test_broken_models_are_one_sentence(kpegasos, refusal, data, tmp_path, name, part, reason):
+    kpegasos("train", data, name)
+    (tmp_path / "broken").write_bytes((tmp_path / name).read_bytes()[part])
+    assert reason in refusal("predict", "data", "broken", "out")

@@ -11,22 +11,16 @@ from sklearn.preprocessing import StandardScaler
 from kpegasos import PegasosSVC, PegasosSVCCV, load, save
 from kpegasos.datasets import read_table, write_table
 
-FILES = "a.svm.gz", "a.libsvm.xz", "a.csv", "a.tsv.bz2", "a.npz", "a.npy", "a.parquet", "a.feather"
 
-
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", ["a.libsvm.xz", "a.tsv.bz2", "a.npz", "a.npy"])
 def test_numbers_are_the_same_there_and_back(kpegasos, tmp_path, name):
-    if name.endswith((".parquet", ".feather")):
-        pytest.importorskip("pyarrow")
-    assert kpegasos("convert", write_blobs(tmp_path / "data"), name).out.startswith(
-        f"{name}: 120 rows, 3 features, labels, "
-    )
+    said = kpegasos("convert", write_blobs(tmp_path / "data"), name).out
+    assert said.startswith(f"{name}: 120 rows, 3 features, labels, ")
     label = ["--label", "last"] if name.endswith(".npy") else []
     assert kpegasos("convert", name, "back.svm", *label).status == 0
-    X, y = blobs()
     found = read_table("back.svm")
-    np.testing.assert_array_equal(found.X.toarray(), X)
-    np.testing.assert_array_equal(found.y, y)
+    for part, expected in zip((found.X.toarray(), found.y), blobs(), strict=True):
+        np.testing.assert_array_equal(part, expected)
 
 
 def test_format_streams_names_and_width_may_be_told(kpegasos, tmp_path):

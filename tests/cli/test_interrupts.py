@@ -61,9 +61,8 @@ def test_ctrl_c_in_the_middle_of_train_leaves_a_model_that_predict_takes(kpegaso
 
 
 def test_ctrl_c_while_probabilities_are_fitted_leaves_the_model_without(
-    kpegasos, tmp_path, monkeypatch
+    kpegasos, data, tmp_path, monkeypatch
 ):
-    data = write_examples(tmp_path / "data")
     kpegasos("train", data, "plain.model")
 
     def interrupted(*_):
@@ -82,9 +81,8 @@ def test_ctrl_c_while_probabilities_are_fitted_leaves_the_model_without(
 
 
 def test_ctrl_c_while_a_file_is_read_in_parts_leaves_the_parts_seen(
-    kpegasos, tmp_path, monkeypatch
+    kpegasos, data, tmp_path, monkeypatch
 ):
-    data = write_examples(tmp_path / "data")
     X, y = SvmlightChunks(data, n_features=13)[0]
 
     def interrupted(estimator, *_, **__):

@@ -49,9 +49,8 @@ def test_help_is_a_word_as_well(words, capsys):
 
 
 @pytest.mark.slow
-def test_commands_import_what_they_need(tmp_path):
+def test_commands_import_what_they_need(data, tmp_path):
     """A process for each: what another one has imported is there."""
-    data = write_examples(tmp_path / "data")
     heavy = ["scipy.stats", "pandas", "sklearn.metrics", "sklearn.preprocessing", "skops"]
     code = f"""
 import sys
@@ -79,8 +78,7 @@ def test_names_that_help_lists_are_those_of_the_package():
     assert list(losses.REGRESSION) == list(train._REGRESSION_LOSSES)
 
 
-def test_a_full_disk_is_one_sentence_with_the_file(kpegasos, tmp_path, monkeypatch):
-    data = write_examples(tmp_path / "data")
+def test_a_full_disk_is_one_sentence_with_the_file(kpegasos, data, tmp_path, monkeypatch):
     kpegasos("train", "-q", data, "m.model")
     if os.path.exists("/dev/full"):
         ran = kpegasos("predict", data, "m.model", "/dev/full")
@@ -108,11 +106,15 @@ def test_files_behind_two_dashes_may_begin_with_one(kpegasos, tmp_path):
 
 
 @pytest.mark.slow
-def test_program_is_a_module_and_a_script(tmp_path):
+def test_program_is_a_module_and_a_script_with_the_same_status(tmp_path):
     done = ran_in_shell(tmp_path, '"$@" --version && kpegasos --version', check=True)
     module, script = done.stdout.splitlines()
     assert module == script
     assert module.startswith("kpegasos ")
+    write_examples(tmp_path / "data")
+    command = '"$@" train --strict --no-polish --steps 3 --tol 0.01 data m'
+    assert ran_in_shell(tmp_path, command).returncode == 3
+    assert accuracy(ran_in_shell(tmp_path, '"$@" predict data m', check=True).stdout) > 40
 
 
 @pytest.mark.slow
@@ -125,8 +127,7 @@ def test_program_says_that_its_words_cannot_be_written(tmp_path):
 
 
 @pytest.mark.slow
-def test_subcommands_are_connected_by_pipes(tmp_path):
-    data = write_examples(tmp_path / "data")
+def test_subcommands_are_connected_by_pipes(data, tmp_path):
     command = (
         '"$@" scale -l 0 data | "$@" train -c 10 - - > m.model && '
         '"$@" scale -l 0 data | "$@" predict --json - m.model out'
@@ -152,14 +153,6 @@ def test_reader_that_has_enough_and_closed_streams_are_no_traceback(tmp_path):
     assert done.stdout.startswith("0\n1\n*\n")
     assert done.stderr == "kpegasos scale: standard input: a table must have rows, got none\n"
     assert (tmp_path / "m.model").exists()
-
-
-@pytest.mark.slow
-def test_status_of_the_process_is_that_of_the_program(tmp_path):
-    write_examples(tmp_path / "data")
-    command = '"$@" train --strict --no-polish --steps 3 --tol 0.01 data m'
-    assert ran_in_shell(tmp_path, command).returncode == 3
-    assert accuracy(ran_in_shell(tmp_path, '"$@" predict data m', check=True).stdout) > 40
 
 
 @pytest.mark.slow

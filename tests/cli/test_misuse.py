@@ -1,7 +1,6 @@
 """Arguments that do not go together are a usage error: a sentence, status 2, nothing written."""
 
 import pytest
-from cli_cases import write_examples
 
 #: Commands, words behind them, and what is said.
 MISUSE = {
@@ -69,8 +68,7 @@ MISUSE = {
     ("words", "expected"),
     [(f"{c} {each}", text) for c, cases in MISUSE.items() for each, text in cases.items()],
 )
-def test_misuse_is_a_sentence_and_status_2(kpegasos, tmp_path, words, expected):
-    write_examples(tmp_path / "data")
+def test_misuse_is_a_sentence_and_status_2(kpegasos, data, tmp_path, words, expected):
     ran = kpegasos(*words.split())
     assert (ran.status, ran.out) == (2, "")
     assert expected in ran.err

@@ -39,10 +39,6 @@ def test_report_has_each_class_and_the_confusion(kpegasos, trained):
     assert facts["confusion"] == confusion_matrix(y, predicted).tolist()
     for label, score in zip(np.unique(y), f1_score(y, predicted, average=None), strict=True):
         assert facts["report"][str(label)]["f1-score"] == pytest.approx(score, abs=1e-12)
-    text = kpegasos("predict", "data", model, "--report").out
-    assert "precision    recall  f1-score   support" in text
-    rows = [line.split() for line in text.splitlines()[-len(np.unique(y)) :]]
-    assert [[int(n) for n in row[1:]] for row in rows] == facts["confusion"]
 
 
 def test_streams_are_data_and_predictions(kpegasos, tmp_path, trained):

@@ -51,25 +51,15 @@ class Shell:
         program, *arguments = shlex.split(command)
         if program == "echo":
             return str(self._status)
-        if program == "python":
-            done = subprocess.run(
-                [sys.executable, *arguments],
-                capture_output=True,
-                text=True,
-                check=True,
-                env={**os.environ, "PYTHONPATH": "."},
-            )
-            return done.stdout
         if program == "printf":
             text, _, name = arguments
             Path(name).write_text(text.replace("\\n", "\n"))
             return ""
         if program != "kpegasos":
-            if shutil.which(program) is None:
-                return None
-            return subprocess.run(
-                [program, *arguments], capture_output=True, text=True, check=True
-            ).stdout
+            found = sys.executable if program == "python" else shutil.which(program)
+            environment = {**os.environ, "PYTHONPATH": "."}
+            options = {"capture_output": True, "text": True, "check": True, "env": environment}
+            return found and subprocess.run([found, *arguments], **options).stdout
         self._status = main(arguments)
         out, err = self._capsys.readouterr()
         return out + err

@@ -12,27 +12,12 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from kpegasos import LinearPegasosSVC, PegasosSVC, PegasosSVR, load
 from kpegasos.datasets import load_svmlight, write_table
 
-CLOSING = (
-    r"objective 0\.\d+, within [\d.]+% of the optimum \(certified\), \d+ support vectors, [\d.]+ s"
-)
-
-
-@pytest.fixture
-def data(tmp_path):
-    return write_examples(tmp_path / "data")
-
 
 def test_model_lies_in_the_current_folder_under_the_name_of_the_data(kpegasos, tmp_path):
     (tmp_path / "elsewhere").mkdir()
-    data = write_examples(tmp_path / "elsewhere" / "heart.svm")
-    ran = kpegasos("train", data)
+    ran = kpegasos("train", write_examples(tmp_path / "elsewhere" / "heart.svm"))
     assert (ran.status, ran.err) == (0, "")
     assert (tmp_path / "heart.svm.model").read_text().startswith("svm_type c_svc\n")
-    *lines, last = ran.out.splitlines()
-    assert lines[0] == "*"
-    assert lines[1].startswith("optimization finished, #iter = ")
-    assert re.fullmatch(r"Total nSV = \d+", lines[-1])
-    assert re.fullmatch(CLOSING, last)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +83,6 @@ def test_json_is_one_object_with_the_certificate(kpegasos, tmp_path):
     assert facts["classes"] == [1, 2, 3]
     assert facts["n_support"] == model.support_.size
     assert (facts["reached"], facts["interrupted"]) == (True, False)
-    kpegasos("train", data, "m.skops")
     assert "each within" in kpegasos("train", data, "m.skops").out
 
 
@@ -124,7 +108,7 @@ def test_dashes_are_the_standard_streams(kpegasos, data):
     ran = kpegasos("train", "-", "-", stdin=data.read_bytes())
     assert ran.status == 0
     assert ran.out.startswith("svm_type c_svc\n")
-    assert re.fullmatch(CLOSING, ran.err.splitlines()[-1])
+    assert re.fullmatch(r"objective .* \(certified\), \d+ support .* s", ran.err.splitlines()[-1])
     kpegasos("train", data)
     with open("data.model") as file:
         assert ran.out == file.read()
@@ -137,9 +121,8 @@ def test_cross_validation_is_that_of_shuffled_folds(kpegasos, tmp_path, data):
     predicted = cross_val_predict(model, X.toarray(), y, cv=folds)
     ran = kpegasos("train", "-v", "4", "--seed", "3", data)
     assert ran.out == f"Cross Validation Accuracy = {100 * (predicted == y).mean():g}%\n"
-    assert json.loads(kpegasos("train", "-v", "4", "--seed", "3", data, "--json").out)[
-        "correct"
-    ] == int((predicted == y).sum())
+    told = json.loads(kpegasos("train", "-v", "4", "--seed", "3", data, "--json").out)
+    assert told["correct"] == (predicted == y).sum()
     ran = kpegasos("train", "-v", "4", "-s", "3", data)
     assert re.fullmatch(
         r"Cross Validation Mean squared error = [\d.]+\n"
@@ -182,8 +165,7 @@ def test_scaling_is_part_of_the_model(kpegasos, refusal, tmp_path):
     for scale in ("standard", "minmax", "maxabs"):
         kpegasos("train", large, "m", "--scale", scale)
         assert json.loads(kpegasos("predict", large, "m", "--json").out)["accuracy"] > 0.8
-    ran = kpegasos("train", large, "m")
-    assert ran.err == "", "all are as wide"
+    assert kpegasos("train", large, "m").err == "", "all are as wide"
     wide = write_rows(tmp_path / "wide", X * np.where(np.arange(13) == 0, 1000.0, 1.0), y)
     ran = kpegasos("train", wide, "m")
     assert (ran.status, ran.err.count("\n")) == (0, 1)
@@ -229,13 +211,9 @@ def test_large_files_are_read_part_by_part(kpegasos, data, monkeypatch):
     assert "(certified)" in kpegasos("train", "-t", "0", data).out
 
 
-@pytest.mark.parametrize("model", ["no/folder/m.model", ".", "data/m"])
-def test_model_that_cannot_be_written_is_found_before_training(refusal, data, monkeypatch, model):
+def test_model_that_cannot_be_written_is_found_before_training(refusal, data, monkeypatch):
     monkeypatch.setattr(PegasosSVC, "fit", lambda *_: pytest.fail("it was trained"))
-    assert refusal("train", data, model).startswith(f"{model}: ")
-
-
-def test_a_format_that_lacks_its_package_is_refused_before_training(refusal, data, monkeypatch):
+    for model in ("no/folder/m.model", ".", "data/m"):
+        assert refusal("train", data, model).startswith(f"{model}: ")
     monkeypatch.setitem(sys.modules, "skops", None)
-    monkeypatch.setattr("kpegasos.PegasosSVC.fit", lambda *arguments: pytest.fail("was trained"))
     assert refusal("train", data, "m.skops").endswith("pip install 'kpegasos[skops]'\n")

@@ -49,9 +49,7 @@ def test_search_and_model_are_those_of_the_estimator(tmp_path, kpegasos, n_class
     assert float(rate) == pytest.approx(100 * expected.best_score_, rel=1e-5)
     assert cells.startswith("18 cells, each within ")
     size = expected.best_estimator_.support_.size
-    assert re.fullmatch(
-        rf".* within [\d.]+% of the optimum \(certified\), {size} support vectors, .* s", fitted
-    )
+    assert re.fullmatch(rf".* within .*% .* \(certified\), {size} support vectors, .* s", fitted)
     found = load("best.skops").decision_function(X)
     np.testing.assert_allclose(found, expected.decision_function(X))
 
@@ -77,9 +75,8 @@ def test_json_has_every_cell(data, kpegasos):
     command = ("tune", data, "m.skops", *VALUES, "--results", "cells.csv", "--json")
     told, expected = json.loads(kpegasos(*command).out), search_of(*blobs())
     assert told["best_parameters"] == expected.best_params_
-    assert [cell["mean_score"] for cell in told["cells"]] == pytest.approx(
-        expected.cv_results_["mean_test_score"].tolist()
-    )
+    means = expected.cv_results_["mean_test_score"].tolist()
+    assert [cell["mean_score"] for cell in told["cells"]] == pytest.approx(means)
     assert (told["status"], told["n_folds"], told["n_missing"]) == ("completed", 3, 0)
     assert told["model"]["n_support"] == expected.support_.size
     with open("cells.csv", newline="") as file:
@@ -188,14 +185,8 @@ def test_other_search_is_not_gone_on_from(data, tmp_path, kpegasos, refusal):
     assert kpegasos("tune", data, *VALUES, "--resume", "kept").status == 0
     before = (tmp_path / "kept").read_bytes()
     other = write_blobs(tmp_path / "other", n_samples=121)
-    for arguments in (
-        [data, "--C", "1,2"],
-        [data, "--seed", "1"],
-        [data, "--tol", "0.1"],
-        [data, "--metric", "f1"],
-        [data, "--scale", "standard"],
-        [other],
-    ):
+    options = ("--C", "1,2"), ("--seed", "1"), ("--tol", "0.1"), ("--metric", "f1")
+    for arguments in ([other], *([data, *each] for each in (*options, ("--scale", "standard")))):
         sentence = refusal("tune", *VALUES, *arguments, "--resume", "kept")
         assert sentence.startswith("kept: holds another search")
         assert (tmp_path / "kept").read_bytes() == before

@@ -3,16 +3,16 @@
 import gzip
 import hashlib
 import os
-import threading
+import re
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import numpy as np
 import pooch
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from rejections import refusal
 from scipy.sparse import issparse
 
 from kpegasos import linear_rows, make_problem, sdca
@@ -28,6 +28,7 @@ from kpegasos.datasets import (
     real,
 )
 from kpegasos.datasets import files as set_files
+from tests.playground.browser import served
 
 LOADERS = {
     "adult": load_adult,
@@ -96,17 +97,14 @@ def test_catalogue_has_every_set_and_says_where_it_is(places):
 
 def test_fetch_downloads_verifies_and_says_where(places, monkeypatch):
     content = {"a9a": b"1 1:1\n", "a9a.t": b"-1 1:1\n"}
+    known = real._SETS["adult"]
     places.downloads = {
-        address: content[file.name]
-        for file in real._SETS["adult"].files
-        for address in file.addresses
+        address: content[file.name] for file in known.files for address in file.addresses
     }
     with pytest.raises(FileNotFoundError, match=r"content of .*a9a: expected SHA-256 f5d5ffd8"):
         fetch("adult")
-    some = tuple(
-        file._replace(sha256=(sha256(content[file.name]),)) for file in real._SETS["adult"].files
-    )
-    monkeypatch.setitem(real._SETS, "adult", real._SETS["adult"]._replace(files=some))
+    some = tuple(file._replace(sha256=(sha256(content[file.name]),)) for file in known.files)
+    monkeypatch.setitem(real._SETS, "adult", known._replace(files=some))
     folder = places.cache / "kpegasos" / "adult"
     for _ in range(2):
         assert fetch("adult") == (folder / "a9a", folder / "a9a.t")
@@ -116,23 +114,15 @@ def test_fetch_downloads_verifies_and_says_where(places, monkeypatch):
 
 @each_set
 def test_set_that_is_nowhere_says_where_it_comes_from_and_what_to_set(places, name):
-    with pytest.raises(FileNotFoundError, match="it comes from ") as error:
+    with pytest.raises(FileNotFoundError, match="it comes from ") as fetched:
         fetch(name)
-    assert "\n" not in str(error.value)
-    assert ("no network" in str(error.value)) == (name != "usps")
-    with pytest.raises(FileNotFoundError, match="set the environment variable KPEGAS") as error:
+    with pytest.raises(FileNotFoundError, match="set the environment variable KPEGAS") as loaded:
         LOADERS[name]()
-    message = str(error.value)
-    assert str(places.data / name) in message
-    assert str(places.cache / "kpegasos" / name) in message
-    assert "\n" not in message
-    assert ("no network" in message) == ("mnist" in name)
-
-
-@pytest.mark.parametrize("name", ["digits", None, 3])
-def test_name_of_no_set_is_refused(name):
-    with pytest.raises(ValueError, match=r"name must be one of \('adult', 'covtype', "):
-        fetch(name)
+    for error, tried in ((fetched, name != "usps"), (loaded, "mnist" in name)):
+        assert "\n" not in str(error.value)
+        assert ("no network" in str(error.value)) == tried
+    assert str(places.data / name) in str(loaded.value)
+    assert str(places.cache / "kpegasos" / name) in str(loaded.value)
 
 
 # --- images in IDX format, and how files get there ------------------------------------------------
@@ -182,12 +172,9 @@ def test_checksum_is_of_the_content_and_a_mismatch_names_file_expected_and_got(t
     places.put(file, gzip.compress(content, compresslevel=1, mtime=12345))
     assert_array_equal(tiny(scale=True).y_test, [2, 0])
     path = places.put(file, gzip.compress(other))
-    with pytest.raises(ValueError, match="SHA-256") as error:
+    sentence = f"{re.escape(str(path))}.* expected SHA-256 {sha256(content)}.*got {sha256(other)}"
+    with pytest.raises(ValueError, match=sentence):
         tiny(scale=True)
-    message = str(error.value)
-    assert str(path) in message
-    assert f"expected SHA-256 {sha256(content)}" in message
-    assert f"got {sha256(other)}" in message
 
 
 def test_download_goes_from_mirror_to_mirror_and_fills_the_cache(tiny, places, monkeypatch):
@@ -212,10 +199,8 @@ def test_download_goes_from_mirror_to_mirror_and_fills_the_cache(tiny, places, m
 def test_failed_download_says_what_to_set_and_leaves_nothing(tiny, places, monkeypatch):
     monkeypatch.delenv("KPEGASOS_DATA")
     del places.downloads["https://good/train-images-idx3-ubyte.gz"]
-    with pytest.raises(FileNotFoundError, match="KPEGASOS_DATA") as error:
+    with pytest.raises(FileNotFoundError, match=r"404.*not a whole gzip file.*KPEGASOS_DATA"):
         tiny(scale=True)
-    assert "404" in str(error.value)
-    assert "not a whole gzip file" in str(error.value)
     assert not places.cached()
 
 
@@ -239,36 +224,20 @@ def test_interrupt_in_the_middle_leaves_nothing(tiny, places, monkeypatch, momen
     assert not places.cached()
 
 
-@pytest.fixture
-def server(tmp_path, monkeypatch):
-    """Serve tmp_path over HTTP; yields the address."""
-
-    class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, *args):
-            pass
-
+def test_download_is_the_file_of_the_server_or_ended(tmp_path, monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    handler = partial(Quiet, directory=tmp_path)
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as httpd:
-        thread = threading.Thread(target=httpd.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{httpd.server_port}"
-        httpd.shutdown()
-        thread.join()
-
-
-def test_download_is_the_file_of_the_server_or_ended(server, tmp_path, monkeypatch):
     (tmp_path / "a9a").write_bytes(b"1 1:1\n")
     path = tmp_path / "here" / "a9a"
     path.parent.mkdir()
-    with pytest.raises(OSError, match="404"):
-        set_files._download(f"{server}/nothing", path)
-    monkeypatch.setattr(set_files, "_LARGEST", 5)
-    with pytest.raises(ValueError, match="a download must have at most 5 bytes, got more"):
+    with served(tmp_path) as server:
+        with pytest.raises(OSError, match="404"):
+            set_files._download(f"{server}/nothing", path)
+        monkeypatch.setattr(set_files, "_LARGEST", 5)
+        with pytest.raises(ValueError, match="a download must have at most 5 bytes, got more"):
+            set_files._download(f"{server}/a9a", path)
+        assert not path.exists()
+        monkeypatch.setattr(set_files, "_LARGEST", 5000)
         set_files._download(f"{server}/a9a", path)
-    assert not path.exists()
-    monkeypatch.setattr(set_files, "_LARGEST", 5000)
-    set_files._download(f"{server}/a9a", path)
     assert path.read_bytes() == b"1 1:1\n"
 
 
@@ -294,8 +263,7 @@ def put_usps(places, **given):
 )
 def test_usps_of_other_arrays_is_refused(places, arrays, match):
     put_usps(places, **arrays)
-    with pytest.raises(ValueError, match=match):
-        load_usps()
+    assert re.search(match, refusal(load_usps))
 
 
 def test_package_has_nothing_that_unpickles_or_unpacks_files():
@@ -356,17 +324,17 @@ def test_covtype_is_scaled_and_split_by_random_state(covtype):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "match"),
+    ("call", "match"),
     [
-        ({"positive": 8}, "^positive must be at most 7, got 8"),
-        ({"scale": "no"}, "^scale must be True or False, got 'no'"),
-        ({"random_state": "seed"}, "^random_state must be an integer, .* got 'seed'"),
+        (lambda: load_covtype(positive=8), "^positive must be at most 7, got 8"),
+        (lambda: load_covtype(scale="no"), "^scale must be True or False, got 'no'"),
+        (lambda: load_covtype(random_state="seed"), "^random_state must be an integer, .*'seed'"),
+        (lambda: fetch(None), r"^name must be one of \('adult', 'covtype', "),
     ],
 )
 @pytest.mark.usefixtures("places")
-def test_covtype_arguments_are_checked_before_its_file(arguments, match):
-    with pytest.raises(ValueError, match=match):
-        load_covtype(**arguments)
+def test_arguments_are_checked_before_files(call, match):
+    assert re.match(match, refusal(call))
 
 
 @pytest.mark.parametrize(
@@ -380,10 +348,7 @@ def test_covtype_arguments_are_checked_before_its_file(arguments, match):
 )
 def test_covtype_of_another_content_is_refused(places, content, match):
     path = places.put("covtype/covtype.csv.gz", gzip.compress(content.encode()))
-    with pytest.raises(ValueError, match=match) as error:
-        load_covtype()
-    assert str(error.value).startswith(str(path))
-    assert "\n" not in str(error.value)
+    assert refusal(load_covtype).startswith(f"{path} {match}")
     with pytest.raises(ValueError, match=r"covtype\.csv\.gz: expected SHA-256 0a93.* or ea35"):
         fetch("covtype")
 

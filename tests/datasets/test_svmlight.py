@@ -5,9 +5,9 @@ import gzip
 import lzma
 import re
 import struct
-import tracemalloc
 from collections.abc import Sequence
 from decimal import Decimal
+from functools import partial
 from unittest import mock
 
 import numpy as np
@@ -16,6 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
+from rejections import refusal
+from row_cases import peak_mb
 from scipy import sparse
 from scipy.sparse import vstack
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
@@ -79,29 +81,20 @@ def test_svmlight_chunks_by_number_are_a_partition(small, svmlight, n_bytes):
         chunks[len(chunks)]
 
 
-def two_rows_a_chunk(folder):
-    """Rows 0 to 9 in five chunks."""
-    path = folder / "even"
-    path.write_text("".join(f"{i % 2} 1:{i}\n" for i in range(10)))  # six bytes a line
-    return SvmlightChunks(path, n_features=1, chunk_mb=12 / 2**20)
-
-
-def features_of(chunks):
-    return np.vstack([X.toarray() for X, _ in chunks])[:, 0].tolist()
-
-
 @pytest.mark.parametrize(
     "chosen",
     [slice(0, 1), slice(1, 4), slice(None), slice(None, None, -1), slice(-2, 99), slice(3, 1)],
     ids=str,
 )
 def test_svmlight_chunks_slice_is_a_sequence_of_the_chosen_chunks(tmp_path, chosen):
-    chunks = two_rows_a_chunk(tmp_path)
+    path = tmp_path / "even"
+    path.write_text("".join(f"{i % 2} 1:{i}\n" for i in range(10)))  # six bytes a line
+    chunks = SvmlightChunks(path, n_features=1, chunk_mb=12 / 2**20)
     part = chunks[chosen]
     assert isinstance(part, Sequence)
     expected = [[0, 1], [2, 3], [4, 5], [6, 7], [8, 9]][chosen]
     assert len(part) == len(expected)
-    assert [features_of([chunk]) for chunk in part] == expected
+    assert [X.toarray().ravel().tolist() for X, _ in part] == expected
     assert len(chunks) == 5, "the whole stays as it is"
 
 
@@ -151,32 +144,25 @@ def test_svmlight_error_names_file_line_and_fault(tmp_path, read, fault):
     row, expected = FAULTS[fault]
     path = tmp_path / "file"
     path.write_bytes(b"# a comment: nan\n1 1:2\r\n\n-1 2:0.5 # more\n" + row + b"\n1 1:1\n")
-    with pytest.raises(ValueError, match=r"\S") as error:
-        read(path)
-    message = str(error.value)
+    message = refusal(read, path)
     assert message.startswith(f"{path}, line 5: ")
     assert re.search(expected, message), message
-    assert len(message) < 300
-    assert "\n" not in message
 
 
-def test_svmlight_mark_of_utf_8_is_passed_over(tmp_path):
-    content = "1 1:2\n-1 2:3\n".encode("utf-8-sig")
-    (tmp_path / "file").write_bytes(content)
-    (tmp_path / "file.gz").write_bytes(gzip.compress(content))
-    for path in (tmp_path / "file", tmp_path / "file.gz"):
-        assert_array_equal(load_svmlight(path)[1], [1, -1])
-        assert_array_equal(next(iter_svmlight(path, n_features=2))[1], [1, -1])
-    assert_array_equal(SvmlightChunks(tmp_path / "file", n_features=2)[0][1], [1, -1])
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_svmlight_mark_of_utf_8_is_passed_over(tmp_path, suffix):
+    path, content = tmp_path / f"file{suffix}", "1 1:2\n-1 2:3\n".encode("utf-8-sig")
+    path.write_bytes(gzip.compress(content) if suffix else content)
+    read = [load_svmlight(path), next(iter_svmlight(path, n_features=2))]
+    read += [] if suffix else SvmlightChunks(path, n_features=2)
+    assert [y.tolist() for _, y in read] == [[1, -1]] * len(read)
 
 
 @pytest.mark.parametrize("content", [b"", b"# nothing\n\n # here\n"])
 def test_svmlight_without_rows_is_read_as_such(tmp_path, content):
     path = tmp_path / "file"
     path.write_bytes(content)
-    X, y = load_svmlight(path, n_features=3)
-    assert X.shape == (0, 3)
-    assert y.shape == (0,)
+    assert [part.shape for part in load_svmlight(path, n_features=3)] == [(0, 3), (0,)]
     assert list(iter_svmlight(path, n_features=3)) == []
     assert sum(y.size for _, y in SvmlightChunks(path, n_features=3)) == 0
 
@@ -188,10 +174,9 @@ def test_svmlight_line_without_end_is_refused(tmp_path, monkeypatch):
         file.write(b"1 1:2\n1 ")
         file.truncate(2**16 + 10)
     for read in (whole, in_chunks):
-        with pytest.raises(ValueError, match="line 2: a line must have less than 65536 bytes"):
-            read(path)
-    with pytest.raises(ValueError, match="a line must have less than 65536 bytes"):
-        SvmlightChunks(path, n_features=9, chunk_mb=0.01)[0]
+        assert "line 2: a line must have less than 65536 bytes" in refusal(read, path)
+    chunks = SvmlightChunks(path, n_features=9, chunk_mb=0.01)
+    assert "a line must have less than 65536 bytes" in refusal(chunks.__getitem__, 0)
 
 
 @READERS
@@ -205,25 +190,22 @@ def test_svmlight_that_cannot_be_opened_is_named(tmp_path, read):
             read(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "match"),
-    [
-        ({"n_features": 0}, "n_features must be a positive integer, got 0"),
-        ({"n_features": 300, "dtype": int}, "dtype must be numpy.float32 or numpy.float64, got"),
-    ],
-)
-def test_svmlight_arguments_are_checked_at_once(svmlight, arguments, match):
-    path = svmlight()
-    for read in (load_svmlight, SvmlightChunks, lambda *a, **k: next(iter_svmlight(*a, **k))):
-        with pytest.raises(ValueError, match=match):
-            read(path, **arguments)
-    assert len(SvmlightChunks(path, n_features=300, chunk_mb=np.int8(1))) == 1
-    with pytest.raises(ValueError, match="path must be of a plain file"):
-        SvmlightChunks(svmlight(".gz"), n_features=300)
-    with pytest.raises(ValueError, match="chunk_size must be a positive integer, got 0"):
-        next(iter_svmlight(path, n_features=300, chunk_size=0))
-    with pytest.raises(ValueError, match="chunk_mb must be a positive finite number"):
-        SvmlightChunks(path, n_features=300, chunk_mb=0)
+def test_svmlight_arguments_are_checked_at_once(svmlight):
+    path, packed = svmlight(), svmlight(".gz")
+
+    def first(*arguments, **options):
+        next(iter_svmlight(*arguments, **{"n_features": 300} | options))
+
+    for read in (load_svmlight, SvmlightChunks, first):
+        sentence = "n_features must be a positive integer, got 0"
+        assert sentence in refusal(read, path, n_features=0)
+        sentence = "dtype must be numpy.float32 or numpy.float64, got"
+        assert sentence in refusal(read, path, n_features=300, dtype=int)
+    assert "chunk_size must be a positive integer, got 0" in refusal(first, path, chunk_size=0)
+    chunks = partial(SvmlightChunks, n_features=300)
+    assert len(chunks(path, chunk_mb=np.int8(1))) == 1
+    assert "path must be of a plain file" in refusal(chunks, packed)
+    assert "chunk_mb must be a positive finite number" in refusal(chunks, path, chunk_mb=0)
 
 
 # --- numbers ---
@@ -276,11 +258,7 @@ EDGES = [
     *("2.2250738585072014e-308", "1.7976931348623157e308", "9007199254740993"),
     *("9007199254740991e22", "1e22", "1e-22", "8.5e-325", "9223372036854775808e-10"),
     *("18446744073709551615", "18446744073709551616", "123456789012345678901234567890e-30"),
-    *(
-        "7.2057594037927933e16",
-        "9007199254740993." + "0" * 900 + "1",
-        "0." + "0" * 500 + "1e501",
-    ),
+    *("7.2057594037927933e16", "9007199254740993." + "0" * 900 + "1", "0." + "0" * 500 + "1e501"),
     f"1{'0' * 400}e-400",
 ]
 
@@ -335,8 +313,7 @@ def both(path, dtype):
     if np.isfinite(theirs[0].data).all():
         assert_same(load_svmlight(path, dtype=dtype), theirs)
     else:
-        with pytest.raises(ValueError, match="label and values must be finite in float32"):
-            load_svmlight(path, dtype=dtype)
+        assert "values must be finite in float32" in refusal(load_svmlight, path, dtype=dtype)
 
 
 @settings(max_examples=200)
@@ -349,7 +326,7 @@ def test_rows_are_those_of_scikit_learn(folder, text, dtype, block):
 
 
 @pytest.mark.parametrize("threads", [1, 2, 7])
-def test_rows_are_the_same_on_any_number_of_threads(folder, threads, monkeypatch):
+def test_rows_and_wrong_lines_are_the_same_on_any_number_of_threads(folder, threads, monkeypatch):
     rng = np.random.default_rng(0)
     path = folder / "many"
     lines = [f"{i % 3} " + " ".join(f"{j}:{rng.normal()}" for j in range(1, 9)) for i in range(500)]
@@ -359,16 +336,9 @@ def test_rows_are_the_same_on_any_number_of_threads(folder, threads, monkeypatch
     assert_same(
         load_svmlight(path, dtype=np.float64), load_svmlight_file(str(path), zero_based=False)
     )
-
-
-@pytest.mark.parametrize("threads", [1, 7])
-@pytest.mark.parametrize("wrong", [1, 250, 499])
-def test_line_is_counted_on_any_number_of_threads(folder, threads, wrong, monkeypatch):
-    path = folder / "wrong"
-    path.write_text("".join(f"1 1:{'x' if line == wrong else 2}\n" for line in range(1, 501)))
-    monkeypatch.setattr(_svmlight_reader, "threads_for", lambda work: threads)
-    with pytest.raises(ValueError, match=rf"line {wrong}: entries must be column:value.* '1:x'"):
-        load_svmlight(path)
+    for wrong in (1, 250, 499):
+        path.write_text("\n".join([*lines[: wrong - 1], "1 1:x", *lines[wrong:]]))
+        assert f"line {wrong}: entries must be column:value" in refusal(load_svmlight, path)
 
 
 # --- what is refused ---
@@ -380,19 +350,8 @@ WORDS = st.sampled_from(
         *("1e5.", "1..2", "2147483647:1", "2147483648:1", "9223372036854775808:1", "007:1"),
         *("++7:1", "8:1e", "qid:1", "qid:-1", "qid:--1", "qid:", "qid:x", "qid:1.5", "qid"),
         *("qidx:1", "#", "#x", "1#", "1:1#", "é", "8:1e400", "9:1E-7", "9:1e-400", "infinity"),
-        *(
-            "9:٣",
-            "1 2",
-            "\0",
-            "1\0",
-            "1:\x1c1",
-            "\x85",
-            "1,2",
-            "1:1_0",
-            "1.0:2",
-            "qid:1_0",
-            "qid:nan",
-        ),
+        *("9:٣", "1 2", "\0", "1\0", "1:\x1c1", "\x85", "1,2", "1:1_0", "1.0:2", "qid:1_0"),
+        "qid:nan",
     ]
 )
 
@@ -429,21 +388,12 @@ def test_row_is_read_if_it_is_one_and_what_is_wrong_is_said_otherwise(folder, wo
     if not words or is_row(words):
         assert load_svmlight(path, dtype=np.float64)[1].size == bool(words)
     else:
-        with pytest.raises(ValueError, match=r"line 1: .* must ") as error:
-            load_svmlight(path, dtype=np.float64)
-        assert "a row must be" not in str(error.value), "the reason is another's"
+        message = refusal(load_svmlight, path, dtype=np.float64)
+        assert re.search("line 1: .* must ", message)
+        assert "a row must be" not in message, "the reason is another's"
 
 
 # --- memory ---
-
-
-def peak_of(work):
-    tracemalloc.start()
-    try:
-        work()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
 
 
 def test_file_is_read_in_little_more_memory_than_its_rows(folder, monkeypatch):
@@ -452,10 +402,10 @@ def test_file_is_read_in_little_more_memory_than_its_rows(folder, monkeypatch):
     line = "1 " + " ".join(f"{column}:0.{column}" for column in range(1, 40)) + "\n"
     path.write_text(20_000 * line)
     rows = load_svmlight(path)[0]
-    of_rows = rows.data.nbytes + rows.indices.nbytes + rows.indptr.nbytes
-    assert of_rows < peak_of(lambda: load_svmlight(path)) < 2.2 * of_rows
+    of_rows = (rows.data.nbytes + rows.indices.nbytes + rows.indptr.nbytes) / 2**20
+    assert of_rows < peak_mb(lambda: load_svmlight(path)) < 2.2 * of_rows
     chunks = iter_svmlight(path, n_features=39, chunk_size=100)
-    assert peak_of(lambda: [None for _ in chunks]) < 0.2 * of_rows
+    assert peak_mb(lambda: [None for _ in chunks]) < 0.2 * of_rows
 
 
 # --- what is written ---
@@ -504,7 +454,6 @@ def test_whole_numbers_are_short(tmp_path):
 def test_rows_that_are_none_are_refused_and_the_file_stays(tmp_path, X, y, match):
     path = tmp_path / "rows"
     path.write_text("1 1:1\n")
-    with pytest.raises(ValueError, match=re.escape(match)):
-        write_svmlight(path, X, y)
+    assert match in refusal(write_svmlight, path, X, y)
     assert path.read_text() == "1 1:1\n"
     assert list(tmp_path.iterdir()) == [path]

@@ -4,16 +4,17 @@ import codecs
 import gzip
 import io
 import os
-import re
 import sys
 import threading
 
 import numpy as np
 import pytest
+from covering import each_value
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_array_equal
+from rejections import refusal
 from scipy import sparse
 
 from kpegasos.datasets import read_table, write_table
@@ -44,8 +45,7 @@ def test_table_is_read_back(tmp_path, format, kind):
     needs(format)
     path = tmp_path / f"table.{format}"
     if kind == "text" and format in ("svmlight", "npy"):
-        with pytest.raises(ValueError, match=f"y must hold finite numbers for {format}, got"):
-            write_table(path, X, Y[kind])
+        assert "y must hold finite numbers for " in refusal(write_table, path, X, Y[kind])
         assert not path.exists()
         return
     write_table(path, X, Y[kind])
@@ -112,8 +112,7 @@ def test_text_is_compressed_by_its_name(tmp_path, format, suffix):
 # --- where the labels are ---
 
 
-@pytest.mark.parametrize("format", TABLES)
-@pytest.mark.parametrize("name", ["label", "Target", "CLASS", "y"])
+@each_value(format=TABLES, name=["label", "Target", "CLASS", "y"])
 def test_column_of_a_likely_name_holds_the_labels(tmp_path, format, name):
     needs(format)
     path = tmp_path / f"table.{format}"
@@ -125,18 +124,17 @@ def test_column_of_a_likely_name_holds_the_labels(tmp_path, format, name):
     assert table.label_name == name
 
 
-@pytest.mark.parametrize(
-    ("label", "column"), [("b", 1), ("first", 0), ("last", 2), (1, 1), (-1, 2), (None, None)]
-)
-@pytest.mark.parametrize("format", [*TABLES, "npy"])
-def test_label_says_which_column(tmp_path, format, label, column):
+COLUMN_OF = {"b": 1, "first": 0, "last": 2, 1: 1, -1: 2, None: None}
+
+
+@each_value(label=COLUMN_OF, format=[*TABLES, "npy"])
+def test_label_says_which_column(tmp_path, format, label):
     needs(format)
+    column = COLUMN_OF[label]
     path = tmp_path / f"table.{format}"
     rows = np.arange(12.0).reshape(4, 3) + 0.5
     write_table(path, rows, feature_names=["a", "b", "c"])
-    if format == "npy" and label in ("a", "b", "c"):
-        label = column
-    table = read_table(path, label=label)
+    table = read_table(path, label=column if format == "npy" and label == "b" else label)
     kept = [each for each in range(3) if each != column]
     assert_array_equal(table.X, rows[:, kept])
     assert table.y is None if column is None else np.array_equal(table.y, rows[:, column])
@@ -145,10 +143,10 @@ def test_label_says_which_column(tmp_path, format, label, column):
 
 @pytest.mark.parametrize("format", ["svmlight", "npz"])
 def test_label_of_svmlight_and_npz_is_no_column_and_can_be_left_out(tmp_path, format):
-    write_table(tmp_path / f"t.{format}", X, [1, 2, 3])
-    assert read_table(tmp_path / f"t.{format}", label=None).y is None
-    with pytest.raises(ValueError, match="label must be 'auto'"):
-        read_table(tmp_path / f"t.{format}", label="last")
+    path = tmp_path / f"t.{format}"
+    write_table(path, X, [1, 2, 3])
+    assert read_table(path, label=None).y is None
+    assert "label must be 'auto'" in refusal(read_table, path, label="last")
 
 
 # --- text ---
@@ -225,8 +223,7 @@ def test_open_file_is_read_with_its_format(tmp_path, format):
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 @pytest.mark.parametrize(
-    ("format", "name"),
-    [("svmlight", "pipe"), ("csv", "pipe.csv"), ("npz", "pipe")],
+    ("format", "name"), [("svmlight", "pipe"), ("csv", "pipe.csv"), ("npz", "pipe")]
 )
 def test_pipe_is_read_to_its_end(tmp_path, format, name):
     X, y = np.random.default_rng(0).normal(size=(5000, 4)), np.arange(5000) % 2
@@ -236,7 +233,7 @@ def test_pipe_is_read_to_its_end(tmp_path, format, name):
     threading.Thread(target=(tmp_path / name).write_bytes, args=[content], daemon=True).start()
     table = read_table(tmp_path / name)
     assert table.format == format
-    assert_array_equal(table.X.toarray() if format == "svmlight" else table.X, X)
+    assert_array_equal(dense(table.X), X)
     assert_array_equal(table.y, y)
 
 
@@ -252,27 +249,14 @@ def test_npy_is_mapped_into_memory(tmp_path):
 # --- what is wrong with a file ---
 
 
-def message_of(error):
-    message = str(error.value)
-    assert "\n" not in message
-    assert len(message) < 450
-    return message
-
-
 FAULTS = {
     "empty": (b"", ": a table must have rows, got an empty file"),
     "header alone": (b"a,b\n", ": a table must have rows, got its header alone"),
     "few fields": (b"a,b\n1,2\n\n3\n", ", line 4: a line must have 2 fields, as the first, got 1"),
-    "more than the names": (
-        b"y,b\n1,2,x\n2,3\n",
-        ", line 2: a line must have 2 fields, as the first, got 3",
-    ),
+    "many fields": (b"y,b\n1,2,x\n2,3\n", ", line 2: a line must have 2 fields, as the first, "),
     "name twice": (b"a,b,a\n1,2,3\n", ": names of columns must differ, got 'a' twice"),
     "not UTF-8": (b"a,b\n1,2\n3,\xff\n", ", line 3: text must be in UTF-8, got the byte b'\\xff'"),
-    "text": (
-        b"a,b\n1,2\n3,red\n",
-        ", line 3, column 'b': values must be finite numbers, or missing, got 'red'",
-    ),
+    "text": (b"a,b\n1,2\n3,red\n", ", line 3, column 'b': values must be finite numbers, or miss"),
     "no label": (b"a,y\n1,2\n3,\n", ", line 3: the label must be given, got none"),
     "two labels": (b"a,y,class\n1,2,3\n", ": label must say which column holds them, as any may"),
     "labels alone": (b"y\n1\n", ": there must be a column of features, got labels alone"),
@@ -286,20 +270,16 @@ def test_text_fault_names_file_line_and_reason(tmp_path, fault):
     content, expected = FAULTS[fault]
     path = tmp_path / "table.csv"
     path.write_bytes(content)
-    with pytest.raises(ValueError, match=r"\S") as error:
-        read_table(path)
-    assert message_of(error).startswith(f"{path}{expected}"), error.value
+    assert refusal(read_table, path).startswith(f"{path}{expected}")
 
 
-@pytest.mark.parametrize(
-    "field", ["-inf", "1e400", "1_0", "0x10", '"1,5"', "٣", "2\0", "true", "1 2"]
+@each_value(
+    field=["-inf", "1e400", "1_0", "0x10", '"1,5"', "٣", "2\0", "true", "1 2"], head=["", "a,b\n"]
 )
-def test_field_that_is_no_finite_number_is_refused(tmp_path, field):
-    for head, column in (("", "2"), ("a,b\n", "'b'")):
-        with pytest.raises(
-            ValueError, match=rf"line \d, column {column}: values must be finite num"
-        ):
-            read_text(tmp_path, f"{head}1,2\n3,{field}\n")
+def test_field_that_is_no_finite_number_is_refused(tmp_path, field, head):
+    column = "'b'" if head else "2"
+    with pytest.raises(ValueError, match=rf"line \d, column {column}: values must be finite num"):
+        read_text(tmp_path, f"{head}1,2\n3,{field}\n")
 
 
 @pytest.mark.parametrize(
@@ -313,16 +293,14 @@ def test_field_that_is_no_finite_number_is_refused(tmp_path, field):
 )
 def test_parameters_of_a_table_are_checked(tmp_path, options, match):
     (tmp_path / "t.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(ValueError, match=re.escape(match)) as error:
-        read_table(tmp_path / "t.csv", **options)
-    message_of(error)
+    assert match in refusal(read_table, tmp_path / "t.csv", **options)
 
 
 def test_value_beyond_float32_is_refused(tmp_path):
     (tmp_path / "t.csv").write_text("a,b\n1,1e39\n")
     assert read_table(tmp_path / "t.csv").X[0, 1] == 1e39
-    with pytest.raises(ValueError, match=r"t\.csv: values must be finite in float32, got larger"):
-        read_table(tmp_path / "t.csv", dtype=np.float32)
+    message = refusal(read_table, tmp_path / "t.csv", dtype=np.float32)
+    assert "t.csv: values must be finite in float32, got larger" in message
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.svm", "t.npz", "t.npy", "t.parquet", "t.arrow", "t"])
@@ -361,51 +339,41 @@ def test_npz_of_other_arrays_is_refused_and_nothing_is_unpickled(tmp_path, monke
     monkeypatch.chdir(tmp_path)
     given, expected = ARRAYS[kind]
     np.savez(tmp_path / "t.npz", **given)
-    with pytest.raises(ValueError, match=re.escape(expected)) as error:
-        read_table(tmp_path / "t.npz")
-    assert str(tmp_path / "t.npz") in message_of(error)
+    message = refusal(read_table, tmp_path / "t.npz")
+    assert expected in message
+    assert str(tmp_path / "t.npz") in message
     assert not (tmp_path / "unpickled").exists()
 
 
 def test_sparse_npz_of_another_form_is_refused(tmp_path):
-    rows = sparse.eye(3)
-    sparse.save_npz(tmp_path / "t.npz", rows.tocsc())
-    with pytest.raises(ValueError, match="must hold sparse rows in CSR form, got 'csc'"):
-        read_table(tmp_path / "t.npz")
+    path, rows = tmp_path / "t.npz", sparse.eye(3)
+    sparse.save_npz(path, rows.tocsc())
+    assert "must hold sparse rows in CSR form, got 'csc'" in refusal(read_table, path)
     rows = rows.tocsr()
     for indices in (rows.indices + 1, rows.indices[:-1], rows.indices + 0.5):
-        np.savez(
-            tmp_path / "t.npz", data=rows.data, indices=indices, indptr=rows.indptr, shape=[3, 3]
-        )
-        with pytest.raises(ValueError, match=r"t\.npz must hold the arrays of CSR rows"):
-            read_table(tmp_path / "t.npz")
+        np.savez(path, data=rows.data, indices=indices, indptr=rows.indptr, shape=[3, 3])
+        assert "t.npz must hold the arrays of CSR rows" in refusal(read_table, path)
 
 
 def test_npz_that_expands_too_far_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "_HARMLESS", 2**16)
     np.savez_compressed(tmp_path / "t.npz", X=np.zeros((2**10, 2**10)))
-    with pytest.raises(ValueError, match="hold at most"):
-        read_table(tmp_path / "t.npz")
+    assert "hold at most" in refusal(read_table, tmp_path / "t.npz")
 
 
 @pytest.mark.parametrize(
-    "array",
-    [np.ones(3), np.ones((2, 2, 2)), np.array([["a"]]), np.ones(2, [("a", int)]), PAYLOAD],
+    "array", [np.ones(3), np.ones((2, 2, 2)), np.array([["a"]]), np.ones(2, [("a", int)]), PAYLOAD]
 )
 def test_npy_of_another_array_is_refused_and_nothing_is_unpickled(tmp_path, monkeypatch, array):
     monkeypatch.chdir(tmp_path)
     np.save("t.npy", array)
-    match = r"t\.npy must (hold numbers of shape \(n_samples, n_columns\)|be a whole)"
-    with pytest.raises(ValueError, match=match):
-        read_table("t.npy")
+    expected = "be a whole" if array is PAYLOAD else "hold numbers of shape (n_samples, n_columns)"
+    assert f"t.npy must {expected}" in refusal(read_table, "t.npy")
     assert not (tmp_path / "unpickled").exists()
 
 
 COLUMNS = {
-    "text": (
-        {"a": [1, 2], "b": [None, "red"]},
-        ", column 'b', row 2: values must be numbers, or missing, got 'red' of type str",
-    ),
+    "text": ({"a": [1, 2], "b": [None, "red"]}, ", column 'b', row 2: values must be numbers, or"),
     "date": ({"a": np.array(["2020-01-01", "2021-01-01"], "M8[D]")}, ", column 'a', row 1: values"),
     "list": ({"a": [[1], [2]]}, ", column 'a', row 1: values must be numbers"),
     "no label": ({"a": [1, 2], "y": [1, None]}, ", column 'y', row 2: the label must be given"),
@@ -424,9 +392,7 @@ def test_column_that_is_no_feature_is_named(tmp_path, format, kind):
     path = tmp_path / f"t.{format}"
     write = parquet.write_table if format == "parquet" else feather.write_feather
     write(arrow.table(columns), path)
-    with pytest.raises(ValueError, match=r"\S") as error:
-        read_table(path)
-    assert message_of(error).startswith(f"{path}{expected}"), error.value
+    assert refusal(read_table, path).startswith(f"{path}{expected}")
 
 
 def test_columns_of_any_numbers_are_read(tmp_path):
@@ -437,8 +403,8 @@ def test_columns_of_any_numbers_are_read(tmp_path):
     labels = arrow.array(["u", "v"]).dictionary_encode()
     parquet.write_table(arrow.table(columns | {"class": labels}), tmp_path / "t.parquet")
     table = read_table(tmp_path / "t.parquet")
-    np.testing.assert_array_equal(table.X, [[1, 0.5, 1, np.nan], [np.nan, 2.5, 0, np.nan]])
-    np.testing.assert_array_equal(table.y, ["u", "v"])
+    assert_array_equal(table.X, [[1, 0.5, 1, np.nan], [np.nan, 2.5, 0, np.nan]])
+    assert_array_equal(table.y, ["u", "v"])
 
 
 @pytest.mark.parametrize("library", ["pandas", "pyarrow"])
@@ -446,15 +412,12 @@ def test_columns_of_any_numbers_are_read(tmp_path):
 def test_without_a_library_the_extra_is_named(tmp_path, monkeypatch, format, library):
     monkeypatch.setitem(sys.modules, library, None)
     path = tmp_path / f"t.{format}"
-    with pytest.raises(
-        ImportError, match=r"need pandas and pyarrow: pip install 'kpegasos\[tables\]'"
-    ):
+    sentence = r"need pandas and pyarrow: pip install 'kpegasos\[tables\]'"
+    with pytest.raises(ImportError, match=sentence):
         write_table(path, [[1.0]])
     assert list(tmp_path.iterdir()) == []
     path.write_bytes(b"PAR1")
-    with pytest.raises(
-        ImportError, match=r"need pandas and pyarrow: pip install 'kpegasos\[tables\]'"
-    ):
+    with pytest.raises(ImportError, match=sentence):
         read_table(path)
 
 
@@ -482,8 +445,5 @@ def test_without_a_library_the_extra_is_named(tmp_path, monkeypatch, format, lib
 )
 def test_table_that_cannot_be_written_leaves_nothing(tmp_path, monkeypatch, arguments, match):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ValueError, match=re.escape(match)) as error:
-        write_table(**({"path": "t.csv", "X": [[1.0]]} | arguments))
-    assert type(error.value) is ValueError
-    message_of(error)
+    assert match in refusal(write_table, **({"path": "t.csv", "X": [[1.0]]} | arguments))
     assert list(tmp_path.iterdir()) == []

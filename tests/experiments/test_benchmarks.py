@@ -10,7 +10,6 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
-from experiments import benchmark_kernel as suite
 from experiments import grid_search
 from experiments._claims import beats
 from experiments._kernel import Task, judge
@@ -79,35 +78,6 @@ def test_judge_brackets_the_optimum_of_svc(n_classes):
     found = judge(model.fit(task.X, task.y), task)
     assert found["our_objective"] == pytest.approx(np.mean(model.objective_), rel=1e-6)
     assert found["objective"] < found["our_objective"]  # the intercept is free
-
-
-def run(series, seconds, suboptimality, **more):
-    """One run, whose objective is so far above 1."""
-    judged = {"objective": 1 + suboptimality, "suboptimality": suboptimality}
-    found = {"fit_seconds": seconds, **judged}
-    return {"problem": "Adult", "series": series, "setting": f"{seconds} s", **found, **more}
-
-
-# Levels
-
-
-def compared(ours, theirs):
-    """Runs of a peer at the level of 0.1%, beside ours."""
-    rows = [*(run("polished", *each) for each in ours), *(run("SVC", *each) for each in theirs)]
-    found = suite.runs_at_levels([{**row, "dtype": "float32"} for row in rows])
-    return [row for row in found if row["series"] == "SVC" and row["level"] == 1e-3]
-
-
-def test_ours_is_compared_at_what_the_cheapest_run_of_a_peer_has():
-    ours = [(1.0, 5e-4), (4.0, 5e-5)]
-    # A cheaper run of the peer misses the level, so that it is asked for.
-    (row,) = compared(ours, [(2.0, 2e-3), (6.0, 1e-4)])
-    assert row["ours_times_faster"] == 6.0
-    # Its cheapest run has more than is asked for.
-    (row,) = compared(ours, [(6.0, 1e-4)])
-    assert row["ours_times_faster"] == 1.5
-    (row,) = compared(ours, [(6.0, 1e-5)])
-    assert "ours_times_faster" not in row
 
 
 @pytest.mark.parametrize(

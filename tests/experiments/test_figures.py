@@ -28,25 +28,12 @@ def _overlap(one, other):
     return both is not None and both.width > 1 and both.height > 1
 
 
-def _boxes(texts):
-    """Upright texts, whose boxes are tight, and their boxes without empty lines at the top."""
-    found = []
-    for text in texts:
-        if text.get_rotation() % 90 == 0:
-            box, words = Text.get_window_extent(text), text.get_text()
-            share = words.rstrip("\n").count("\n") + 1
-            empty = len(words) - len(words.lstrip("\n"))
-            top = box.y1 - empty / share * box.height
-            found.append((text, Bbox.from_extents(box.x0, box.y0, box.x1, top)))
-    return found
-
-
-def _overlaps(texts):
-    return [
-        f"{one.get_text()!r} over {other.get_text()!r}"
-        for (one, first), (other, second) in combinations(_boxes(texts), 2)
-        if _overlap(first, second)
-    ]
+def _box(text):
+    """Where a text is, without empty lines at its top."""
+    box, words = Text.get_window_extent(text), text.get_text()
+    empty = len(words) - len(words.lstrip("\n"))
+    share = empty / (words.rstrip("\n").count("\n") + 1)
+    return Bbox.from_extents(box.x0, box.y0, box.x1, box.y1 - share * box.height)
 
 
 def _ticks(axis):
@@ -77,37 +64,25 @@ def faults(figure):
         if not ax.axison and not ax.get_visible():
             continue
         for axis in (ax.xaxis, ax.yaxis):
-            ticks = _ticks(axis) if ax.axison else []
-            found += [f"ticks: {fault}" for fault in _overlaps(ticks)]
-            everything += ticks + _shown([axis.label] if ax.axison else [])
-        own = _texts(ax)
-        found += [f"texts: {fault}" for fault in _overlaps(own)]
-        everything += own
-        ends = [text for text in own if text.get_label() == END]
-        found += [
-            f"{end.get_text()!r} leaves its panel"
-            for end in ends
-            if Text.get_window_extent(end).y0 < ax.bbox.y0 - 14
-            or Text.get_window_extent(end).y1 > ax.bbox.y1 + 14
-        ]
-    for legend in figure.legends:
-        everything += _shown(legend.get_texts())
-    return found + _of_texts(figure, everything)
-
-
-def _of_texts(figure, texts):
+            everything += _ticks(axis) + _shown([axis.label]) if ax.axison else []
+        everything += _texts(ax)
+    everything += _shown(text for legend in figure.legends for text in legend.get_texts())
+    boxes = {text: _box(text) for text in everything}
     page = figure.bbox
-    found = []
-    for text in texts:
-        box = Text.get_window_extent(text)
+    for text, box in boxes.items():
+        said, panel = repr(text.get_text()), text.axes and text.axes.bbox
         if box.x0 < -1 or box.y0 < -1 or box.x1 > page.x1 + 1 or box.y1 > page.y1 + 1:
-            found.append(f"{text.get_text()!r} leaves the page")
+            found.append(f"{said} leaves the page")
+        if text.get_label() == END and not panel.y0 - 14 <= box.y0 <= box.y1 <= panel.y1 + 14:
+            found.append(f"{said} leaves its panel")
         if text.get_fontsize() < SMALLEST - 1e-9:
-            found.append(f"{text.get_text()!r} has {text.get_fontsize():g} points")
-    for (one, first), (other, second) in combinations(_boxes(texts), 2):
-        if _overlap(first, second) and one is not other:
+            found.append(f"{said} has {text.get_fontsize():g} points")
+    # The boxes of others are not tight.
+    upright = [each for each in boxes.items() if each[0].get_rotation() % 90 == 0]
+    for (one, first), (other, second) in combinations(upright, 2):
+        if _overlap(first, second):
             found.append(f"{one.get_text()!r} lies over {other.get_text()!r}")
-    return list(dict.fromkeys(found))
+    return found
 
 
 EXPERIMENTS = {

@@ -26,13 +26,10 @@ def test_results_note_code_commit_machine_and_date(bench):
         "experiment": _meta.fingerprint([bench.module]),
     }
     assert meta["versions"]["numpy"] == np.__version__
-    assert set(meta["versions"]) == {
-        *("kpegasos", "python", "numpy", "numba", "scipy", "scikit-learn")
-    }
+    names = "kpegasos", "python", "numpy", "numba", "scipy", "scikit-learn"
+    assert set(meta["versions"]) == set(names)
     assert set(meta["machine"]) == {"processor", "vectors", "cores", "platform"}
-    assert meta["machine"]["processor"]
     assert set(meta["machine"]["vectors"]) <= {"AVX2", "AVX-512", "NEON"}
-    assert meta["machine"]["cores"] >= 1
 
 
 def test_stale_names_results_and_what_has_changed(bench, monkeypatch, capsys):
@@ -46,7 +43,7 @@ def test_stale_names_results_and_what_has_changed(bench, monkeypatch, capsys):
     monkeypatch.setattr(_meta, "package_fingerprint", lambda: "another")
     assert [line[-1] for line in _stale(bench, capsys)] == ["package"]
     path = bench.folder / "results" / "line.json"
-    document = json.loads(path.read_text())
+    document = bench.results()
     for key in ("code", "commit", "date"):
         document["meta"].pop(key, None)
     path.write_text(json.dumps(document))
@@ -56,14 +53,12 @@ def test_stale_names_results_and_what_has_changed(bench, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("old", "new", "reasons"),
     [
-        pytest.param("np.float64(i) / 3", "np.float64(i) / 4", ["experiment"], id="compute"),
-        pytest.param("Not the first line.", "The verdict.", [], id="docstring"),
-        pytest.param("def compute", "# A comment.\ndef compute", [], id="comment"),
-        pytest.param("Ünïcode", "Unicode", [], id="plot"),
-        pytest.param('FULL_TIME = "2 s"', 'FULL_TIME = "3 s"', [], id="time"),
-        pytest.param(
-            "import os\n", "import os\nif TYPE_CHECKING:\n    import re\n", [], id="types"
-        ),
+        ("np.float64(i) / 3", "np.float64(i) / 4", ["experiment"]),
+        ("Not the first line.", "The verdict.", []),  # a docstring
+        ("def compute", "# A comment.\ndef compute", []),
+        ("Ünïcode", "Unicode", []),  # of the plot
+        ('FULL_TIME = "2 s"', 'FULL_TIME = "3 s"', []),
+        ("import os\n", "import os\nif TYPE_CHECKING:\n    import re\n", []),
     ],
 )
 def test_stale_names_changes_of_the_experiment_that_matter(bench, capsys, old, new, reasons):

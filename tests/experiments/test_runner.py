@@ -86,13 +86,12 @@ def test_run_writes_results_table_and_figures(bench):
 
 def test_quick_leaves_full_results_alone(bench):
     bench("line")
-    results = _contents(bench.folder / "results")
-    figures = _contents(bench.root / "figures")
+    folders = bench.folder / "results", bench.root / "figures"
+    before = [_contents(folder) for folder in folders]
     assert bench("line", "--quick") == 0
-    assert _contents(bench.folder / "results") == results
-    assert _contents(bench.root / "figures") == figures
-    assert len(bench.results("build/quick/results")["results"]["table"]) == 3
-    assert bench.results("build/quick/results")["meta"]["quick"] is True
+    assert [_contents(folder) for folder in folders] == before
+    quick = bench.results("build/quick/results")
+    assert (len(quick["results"]["table"]), quick["meta"]["quick"]) == (3, True)
 
 
 # Figures
@@ -130,23 +129,14 @@ def test_resume_after_an_error(troubled, monkeypatch, capsys):
     assert bench.results()["results"] == resumed
 
 
-def _interrupted(bench, monkeypatch, trouble, *options):
-    """Run two experiments into trouble, which is over afterwards."""
+@pytest.mark.parametrize("trouble", ["interrupt", "interrupted fit"])
+def test_interrupt_says_how_to_resume(bench, monkeypatch, capsys, trouble):
     (bench.folder / "other.py").write_text(bench.source)
     monkeypatch.setenv("FAKE_TROUBLE", trouble)
-    code = bench("line", "other", *options)
+    assert bench("line", "other", "--quick", "--fresh") == 130
     monkeypatch.delenv("FAKE_TROUBLE")
-    return code
-
-
-each_interrupt = pytest.mark.parametrize("trouble", ["interrupt", "interrupted fit"])
-MESSAGE = "Interrupted; finished parts are kept: resume with "
-
-
-@each_interrupt
-def test_interrupt_says_how_to_resume(bench, monkeypatch, capsys, trouble):
-    assert _interrupted(bench, monkeypatch, trouble, "--quick", "--fresh") == 130
-    assert f"{MESSAGE}`python -m experiments line other --quick`." in capsys.readouterr().err
+    message = "Interrupted; finished parts are kept: resume with "
+    assert f"{message}`python -m experiments line other --quick`." in capsys.readouterr().err
     assert bench.parts() == ["part0", "part1", "part2"]
     assert bench("line", "--quick") == 0
     assert bench.parts() == ["part2"], "the part that was cut short is no result"
@@ -169,24 +159,12 @@ def test_resume_does_not_happen(troubled, monkeypatch, reason):
 
 
 def test_json_is_rounded_compact_and_exact_on_the_way_back():
-    value = {
-        "third": 1 / 3,
-        "big": 12345678901234567890.0,
-        "int": np.int64(2**60),
-        "text": "a [b]\n{c}, λ",
-        "rows": [{"a": 1, "b": [1, 2]}, {}],
-        "matrix": np.ones((2, 3)),
-        "empty": [],
-        "flag": np.bool_(True),
-    }
+    value = {"third": 1 / 3, "big": 1e19 / 3, "int": np.int64(2**60), "text": "a [b]\n{c}, λ"}
+    value |= {"rows": [{"b": [1, 2]}, {}], "matrix": np.ones((2, 3)), "flag": np.bool_(True)}
     text = to_json(value)
     assert json.loads(text) == plain(value)
     assert '"matrix": [\n  [1.0, 1.0, 1.0],\n  [1.0, 1.0, 1.0]\n ]' in text
-    assert plain(1 / 3) == 0.3333333333
-    assert plain(value)["int"] == 2**60
+    assert (plain(1 / 3), plain(value)["int"]) == (0.3333333333, 2**60)
     assert to_json(json.loads(text)) == text
     with pytest.raises(TypeError):
         to_json({"a": object()})
-
-
-# Groups

@@ -52,9 +52,8 @@ def test_page_follows_from_the_results(path, documents):
 
 @pytest.mark.parametrize("path", [p for p in PAGES if p.name not in EXEMPT], ids=named)
 def test_measured_numbers_stand_in_blocks_alone(path):
-    page = CODE.sub(
-        lambda match: "\n" * match[0].count("\n"), outside(path.read_text(encoding="utf-8"))
-    )
+    text = outside(path.read_text(encoding="utf-8"))
+    page = CODE.sub(lambda match: "\n" * match[0].count("\n"), text)
     found = [
         f"{number}: {match[0]} in {line.strip()[:80]}"
         for number, line in enumerate(page.splitlines(), start=1)
@@ -155,15 +154,6 @@ def test_claims_stand_below_their_figure_and_are_counted(claiming):
     rewrite(claiming, lambda document: document["results"].update(curve=[0, -2.5]))
     assert "- ✗ **It rises.**" in every_experiment(Documents(claiming.folder))
     assert "0 hold in part (~), 1 do not (✗)" in verdicts(Documents(claiming.folder))
-
-
-def test_findings_are_links_to_their_pages(claiming):
-    name = "equal_seconds"
-    claiming.module.rename(claiming.folder / f"{name}.py")
-    results = claiming.folder / "results"
-    (results / "line.json").rename(results / f"{name}.json")
-    text = findings(Documents(claiming.folder))
-    assert text.startswith(f"- [It is ours.](docs/findings/{name}.md)")
 
 
 def test_text_command_writes_the_blocks(claiming, capsys, monkeypatch):

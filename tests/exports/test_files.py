@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from export_cases import classifier, data
+from rejections import refusal
 
 from kpegasos import PegasosSVC, PegasosSVR, save
 
@@ -85,9 +85,7 @@ def test_good_file_is_read(text, tmp_path):
 def test_broken_file_is_told_of_with_its_line(name, tmp_path):
     text, line, message = BROKEN[name]
     path = write(tmp_path, text)
-    with pytest.raises(ValueError, match="line") as caught:
-        PegasosSVC.from_libsvm(path)
-    assert str(caught.value).startswith(f"{path}, line {line}: {message}")
+    assert refusal(PegasosSVC.from_libsvm, path).startswith(f"{path}, line {line}: {message}")
 
 
 def test_broken_regression_and_bad_paths_are_told_of(tmp_path):
@@ -96,14 +94,12 @@ def test_broken_regression_and_bad_paths_are_told_of(tmp_path):
         (3, "0 0 0", "nr_class must be 2 of a regression"),
         (2, "0 0 0", "rho must have 1 entries, got 3"),
     ):
-        with pytest.raises(ValueError, match=message):
-            PegasosSVR.from_libsvm(write(tmp_path, text.format(k, rho)))
+        assert message in refusal(PegasosSVR.from_libsvm, write(tmp_path, text.format(k, rho)))
     good = PegasosSVR.from_libsvm(write(tmp_path, text.format(2, "0")))
     assert good.predict([[1.0]]) == 0.0, "the width of a regression's noise is no sigmoid"
+    kinds = TypeError, ValueError, FileNotFoundError
     for path in (3, "", "no such file", tmp_path):
-        with pytest.raises(
-            (TypeError, ValueError, FileNotFoundError), match=r"path must|No such f"
-        ):
+        with pytest.raises(kinds, match=r"path must|No such f"):
             PegasosSVC.from_libsvm(path)
 
 
@@ -113,12 +109,6 @@ def test_model_without_support_vectors_decides_by_its_intercept(tmp_path):
     X = np.ones((3, 2))
     np.testing.assert_array_equal(model.decision_function(X), -0.25)
     np.testing.assert_array_equal(model.to_sklearn().decision_function(X), -0.25)
-
-
-def test_model_of_many_columns_stays_sparse(tmp_path):
-    model = PegasosSVC.from_libsvm(write(tmp_path, changed(11, "-1 2000000000:2")))
-    assert model.support_vectors_.shape == (2, 2_000_000_000)
-    assert model.support_vectors_.nnz == 3
 
 
 @pytest.mark.parametrize("method", ["to_libsvm", "to_onnx", "save"])
@@ -133,11 +123,9 @@ def test_model_of_many_columns_stays_sparse(tmp_path):
         ("/dev/null", ValueError, "path must be the path of a plain file, got '/dev/null'"),
     ],
 )
-def test_bad_path_is_told_of(method, path, kind, message, tmp_path):
+def test_bad_path_is_told_of(method, path, kind, message, model, tmp_path):
     if method == "to_onnx":
         pytest.importorskip("onnx")
-    X, y, _ = data(2)
-    model = classifier().fit(X, y)
     path = path.format(folder=tmp_path) if isinstance(path, str) else path
     with pytest.raises(kind, match=message):
         save(model, path) if method == "save" else getattr(model, method)(path)

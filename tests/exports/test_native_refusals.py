@@ -9,6 +9,7 @@ import zipfile
 import numpy as np
 import pytest
 from export_cases import classifier, data
+from rejections import refusal
 from scipy import sparse
 from sklearn.calibration import CalibratedClassifierCV
 
@@ -63,12 +64,9 @@ def changed(path, edit):
 )
 def test_file_that_names_other_types_is_refused(old, new, stored):
     changed(stored, lambda text: text.replace(old, new))
-    with pytest.raises(
-        ValueError, match=r"must hold only types that kpegasos trusts, got "
-    ) as error:
-        load(stored)
-    assert str(error.value).startswith(f"{stored}: ")
-    assert len(str(error.value)) < 600 + len(str(stored))
+    message = refusal(load, stored)
+    assert message.startswith(f"{stored}: ")
+    assert "must hold only types that kpegasos trusts, got " in message
 
 
 @pytest.mark.parametrize(
@@ -86,28 +84,28 @@ def test_file_that_names_other_types_is_refused(old, new, stored):
 )
 def test_damaged_schema_is_told_of(edit, stored):
     changed(stored, edit)
-    with pytest.raises(ValueError, match=r"must be a whole file that kpegasos\.save has written"):
-        load(stored)
+    assert "must be a whole file that kpegasos.save has written" in refusal(load, stored)
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\3\4", b"\0" * 100, b"svm_type c_svc\n", b"\x80\4."])
 def test_other_file_is_told_of(content, tmp_path):
     path = tmp_path / "model"
     path.write_bytes(content)
-    message = f"{path} must be a whole file that kpegasos.save has written, got "
+    sentence = f"{path} must be a whole file that kpegasos.save has written, got "
     for read in (load, stored_versions):
-        with pytest.raises(ValueError, match=re.escape(message)):
-            read(path)
-    np.savez(tmp_path / "arrays.npz", a=np.ones(3))
-    with pytest.raises(ValueError, match=r"has written, got another file or a part of one"):
-        load(tmp_path / "arrays.npz")
-    with pytest.raises(ValueError, match=r"^path must be the path of a plain file, got "):
-        load(tmp_path)
+        assert refusal(read, path).startswith(sentence)
+    np.savez(path, a=np.ones(3))
+    assert "has written, got another file or a part of one" in refusal(load, f"{path}.npz")
+    assert refusal(load, tmp_path).startswith("path must be the path of a plain file, got ")
     with pytest.raises(FileNotFoundError, match="missing"):
         load(tmp_path / "missing")
 
 
 # --- parts that do not fit each other -------------------------------------------------------------
+
+
+def assert_does_not_fit(path):
+    assert refusal(load, path).endswith("got one whose parts do not fit each other")
 
 
 def with_arrays(path, edit):
@@ -141,8 +139,7 @@ def test_vectors_and_counts_of_other_columns_are_refused(kernel, part, place, in
         return rows
 
     with_arrays(path, edit)
-    with pytest.raises(ValueError, match=f"^{re.escape(str(path))} must be a whole file"):
-        load(path)
+    assert refusal(load, path).startswith(f"{path} must be a whole file")
 
 
 @pytest.mark.parametrize("kind", [PegasosSVC, PegasosSVR, LinearPegasosSVC])
@@ -154,8 +151,7 @@ def test_arrays_that_do_not_fit_each_other_are_refused(edit, kind, tmp_path):
     path = tmp_path / "model"
     save(kind(epochs=1, random_state=0).fit(X, y * 1.0), path)
     with_arrays(path, lambda array: edit(array) if array.ndim == 2 else array)
-    with pytest.raises(ValueError, match=r"got one whose parts do not fit each other$"):
-        load(path)
+    assert_does_not_fit(path)
 
 
 #: What is set to what, of a calibrated model, of its inner one, and of its sigmoid.
@@ -180,8 +176,7 @@ def test_calibration_that_does_not_fit_is_refused(own, tmp_path):
         edited = copy.deepcopy(model)
         part(edited.calibrator_ if own else edited)[name] = value
         save(edited, tmp_path / "model")
-        with pytest.raises(ValueError, match=r"got one whose parts do not fit each other$"):
-            load(tmp_path / "model")
+        assert_does_not_fit(tmp_path / "model")
 
 
 @pytest.mark.parametrize("wrong", [np.ones((3, 1)), np.ones((2, 2)), np.full((2, 1), np.nan)])
@@ -191,11 +186,9 @@ def test_probabilities_of_a_file_that_do_not_fit_are_refused(wrong, tmp_path):
     model.to_libsvm(tmp_path / "libsvm")
     read = PegasosSVC.from_libsvm(tmp_path / "libsvm")
     read._sigmoids = wrong
-    with pytest.raises(ValueError, match=r"^_sigmoids must "):
-        read.predict_proba(X)
+    assert refusal(read.predict_proba, X).startswith("_sigmoids must ")
     save(read, tmp_path / "model")
-    with pytest.raises(ValueError, match=r"got one whose parts do not fit each other$"):
-        load(tmp_path / "model")
+    assert_does_not_fit(tmp_path / "model")
 
 
 @pytest.mark.parametrize("counter", [0, 1], ids=["steps", "draws of a batch"])
@@ -204,8 +197,7 @@ def test_warm_start_of_negative_counters_is_refused(counter, tmp_path):
     model = classifier(warm_start=True).fit(X, y)
     model._states[0].loop.counters[counter] = -50
     save(model, tmp_path / "model")
-    with pytest.raises(ValueError, match=r"got one whose parts do not fit each other$"):
-        load(tmp_path / "model")
+    assert_does_not_fit(tmp_path / "model")
 
 
 def test_file_that_unpacks_to_far_more_than_its_size_is_refused(stored, monkeypatch):
@@ -213,19 +205,16 @@ def test_file_that_unpacks_to_far_more_than_its_size_is_refused(stored, monkeypa
     with zipfile.ZipFile(stored) as archive:
         size = sum(each.file_size for each in archive.infolist())
     monkeypatch.setattr(files, "_HARMLESS", size - 1)
-    with pytest.raises(ValueError, match=r"must unpack to at most \d+ bytes, 200 times its size"):
-        load(stored)
+    assert re.search(r"must unpack to at most \d+ bytes, 200 times its size", refusal(load, stored))
     monkeypatch.setattr(files, "_HARMLESS", size)
-    with pytest.raises(ValueError, match=r"got one whose parts do not fit each other$"):
-        load(stored)
+    assert_does_not_fit(stored)
 
 
 def test_array_of_more_entries_than_memory_has_room_for_is_refused(stored):
     head, form = io.BytesIO(), {"descr": "<f8", "fortran_order": False, "shape": (10**15,)}
     np.lib.format.write_array_header_1_0(head, form)
     rewrite(stored, lambda name, data: head.getvalue() if name.endswith(".npy") else data)
-    with pytest.raises(ValueError, match=r"must hold arrays that memory has room for, got more$"):
-        load(stored)
+    assert refusal(load, stored).endswith("must hold arrays that memory has room for, got more")
 
 
 def test_without_skops_a_sentence_names_the_extra(tmp_path, monkeypatch):

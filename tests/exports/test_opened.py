@@ -27,20 +27,14 @@ def by_skl2onnx(model, X):
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("kernel", [*LIBSVM_KERNELS, "primal"])
-def test_skl2onnx_takes_a_classifier(kernel, n_classes):
+def test_skl2onnx_takes_classifiers_and_regressors(kernel, n_classes):
     X, y, new = data(n_classes)
     ours = (linear_classifier() if kernel == "primal" else classifier(kernel)).fit(X, y)
     labels, scores = by_skl2onnx(ours.to_sklearn(), new)
     np.testing.assert_array_equal(labels, ours.predict(new))
     if kernel != "primal":
-        expected = ours.decision_function(new)
         found = scores[:, 1] if n_classes == 2 else scores
-        np.testing.assert_allclose(found, expected, atol=1e-4)
-
-
-@pytest.mark.parametrize("name", regressors())
-def test_skl2onnx_takes_a_regressor(name):
-    X, _, new = data()
-    ours = regressors()[name].fit(X, targets(X))
-    (found,) = by_skl2onnx(ours.to_sklearn(), new)
-    np.testing.assert_allclose(found.ravel(), ours.predict(new), atol=1e-3)
+        np.testing.assert_allclose(found, ours.decision_function(new), atol=1e-4)
+    regressor = regressors()[kernel].fit(X, targets(X))
+    (found,) = by_skl2onnx(regressor.to_sklearn(), new)
+    np.testing.assert_allclose(found.ravel(), regressor.predict(new), atol=1e-3)

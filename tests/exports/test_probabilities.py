@@ -8,6 +8,7 @@ from cli_cases import libsvm, needs_libsvm
 from covering import each_pair
 from export_cases import (
     N_CLASSES,
+    as_taken,
     by_onnx,
     classifier,
     data,
@@ -133,18 +134,17 @@ def test_svm_predict_agrees_to_its_own_precision(make, n_classes, tmp_path):
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "precomputed"])
 def test_probabilities_come_back(kernel, n_classes, tmp_path):
     X, y, new = data(n_classes)
-    given = kernel == "precomputed"
-    model = log_loss(kernel=kernel).fit(X @ X.T if given else X, y)
+    X, rows = as_taken(kernel, X, new)
+    model = log_loss(kernel=kernel).fit(X, y)
     model.to_libsvm(tmp_path / "model")
-    back = PegasosSVC.from_libsvm(tmp_path / "model", n_features=len(X) if given else None)
-    rows = new @ X.T if given else new
+    back = PegasosSVC.from_libsvm(tmp_path / "model", n_features=X.shape[1])
     expected = model.predict_proba(rows)
     np.testing.assert_allclose(back.predict_proba(rows), expected, rtol=1e-9, atol=1e-12)
     logs = back.predict_log_proba(rows)
     np.testing.assert_array_equal(np.exp(logs).argmax(axis=1), expected.argmax(axis=1))
     back.to_libsvm(tmp_path / "again")
     assert (tmp_path / "again").read_text() == (tmp_path / "model").read_text()
-    back.fit(X @ X.T if given else X, y)
+    back.fit(X, y)
     assert not hasattr(back, "predict_proba"), "the loss of a model that was read is the hinge"
 
 
@@ -157,9 +157,8 @@ def test_model_of_svm_train_has_its_probabilities(n_classes, tmp_path):
     model = PegasosSVC.from_libsvm(tmp_path / "model")
     labels, found = by_libsvm(tmp_path, tmp_path / "model", new)
     # LIBSVM stops its coupling of more than two classes early.
-    np.testing.assert_allclose(
-        model.predict_proba(new), found, atol=1e-6 if n_classes == 2 else 5e-3
-    )
+    tolerance = 1e-6 if n_classes == 2 else 5e-3
+    np.testing.assert_allclose(model.predict_proba(new), found, atol=tolerance)
     ours = model.classes_[model.predict_proba(new).argmax(axis=1)]
     two_best = np.sort(found, axis=1)[:, -2:]
     clear = two_best[:, 1] - two_best[:, 0] > 0.01
@@ -168,11 +167,10 @@ def test_model_of_svm_train_has_its_probabilities(n_classes, tmp_path):
 
 
 def test_probabilities_of_a_file_follow_the_order_of_its_classes(tmp_path):
-    text = (
+    (tmp_path / "model").write_text(
         "svm_type c_svc\nkernel_type linear\nnr_class 3\ntotal_sv 0\nrho -1 -2 -3\n"
         "label 5 9 7\nprobA -1 -2 -3\nprobB 0.5 0.25 -1\nnr_sv 0 0 0\nSV\n"
     )
-    (tmp_path / "model").write_text(text)
     model = PegasosSVC.from_libsvm(tmp_path / "model", n_features=1)
     f59, f57, f97 = expit([1 * 1 - 0.5, 2 * 2 - 0.25, 3 * 3 + 1])
     # Pairs (5, 7), (5, 9) and (7, 9).

@@ -12,6 +12,7 @@ from export_cases import (
     LABELS,
     LIBSVM_KERNELS,
     N_CLASSES,
+    as_taken,
     classifier,
     data,
     linear_classifier,
@@ -37,9 +38,15 @@ def assert_same(ours, theirs, X):
     np.testing.assert_array_equal(theirs.predict(X), ours.predict(X))
 
 
-@each_pair(kernel=KERNELS, n_classes=[2, 3, 4], kind=["dense", "sparse"], shape=["ovr", "ovo"])
+@each_pair(
+    kernel=[*KERNELS, "precomputed"],
+    n_classes=[2, 3, 4],
+    kind=["dense", "sparse"],
+    shape=["ovr", "ovo"],
+)
 def test_to_sklearn_of_a_kernel_decides_the_same(kernel, n_classes, kind, shape):
-    X, y, new = data(n_classes, kind=kind)
+    X, y, new = data(n_classes, kind="dense" if kernel == "precomputed" else kind)
+    X, new = as_taken(kernel, X, new)
     ours = classifier(kernel, decision_function_shape=shape).fit(X, y)
     theirs = ours.to_sklearn()
     assert type(theirs) is SVC
@@ -79,11 +86,8 @@ def test_to_sklearn_keeps_labels_weights_and_ties(labels):
     ours = classifier(class_weight="balanced", break_ties=True).fit(X, y, sample_weight=weight)
     theirs = ours.to_sklearn()
     assert_same(ours, theirs, new)
-    np.testing.assert_array_equal(theirs.classes_, ours.classes_)
-    np.testing.assert_array_equal(theirs.support_, ours.support_)
-    np.testing.assert_array_equal(theirs.n_support_, ours.n_support_)
-    np.testing.assert_array_equal(theirs.dual_coef_, ours.dual_coef_)
-    np.testing.assert_array_equal(theirs.intercept_, ours.intercept_)
+    for name in ("classes_", "support_", "n_support_", "dual_coef_", "intercept_"):
+        np.testing.assert_array_equal(getattr(theirs, name), getattr(ours, name))
     before = ours.decision_function(new)
     for array in (theirs.support_vectors_, theirs.dual_coef_, theirs.intercept_):
         array[:] = 0.0
@@ -92,14 +96,11 @@ def test_to_sklearn_keeps_labels_weights_and_ties(labels):
     np.testing.assert_allclose(linear.to_sklearn().coef_, linear.coef_, rtol=1e-12)
 
 
-@N_CLASSES
-def test_to_sklearn_of_a_given_matrix_decides_the_same(n_classes):
-    X, y, new = data(n_classes)
-    ours = classifier("precomputed").fit(X @ X.T, y)
-    assert_same(ours, ours.to_sklearn(), new @ X.T)
-    regressor = PegasosSVR(kernel="precomputed", epochs=5, random_state=0).fit(X @ X.T, targets(X))
-    theirs = regressor.to_sklearn()
-    np.testing.assert_allclose(theirs.predict(new @ X.T), regressor.predict(new @ X.T), rtol=1e-10)
+def test_to_sklearn_of_a_regressor_takes_a_given_matrix():
+    X, _, new = data()
+    ours = PegasosSVR(kernel="precomputed", epochs=5, random_state=0).fit(X @ X.T, targets(X))
+    found = ours.to_sklearn().predict(new @ X.T)
+    np.testing.assert_allclose(found, ours.predict(new @ X.T), rtol=1e-10)
 
 
 def plus_one(A, B):
@@ -116,18 +117,13 @@ def test_to_sklearn_has_a_callable_for_kernels_of_ones_own(kernel):
     assert_same(ours, pickle.loads(pickle.dumps(theirs)), new)
 
 
-def test_model_of_to_sklearn_can_be_calibrated_and_fitted_anew():
+def test_model_of_to_sklearn_can_be_calibrated_and_fitted_anew_and_knows_names():
     X, y, new = data(2)
-    ours = classifier(lam=0.05).fit(X, y)
-    theirs = ours.to_sklearn()
+    theirs = classifier(lam=0.05).fit(X, y).to_sklearn()
     calibrated = CalibratedClassifierCV(FrozenEstimator(theirs)).fit(X, y)
     assert calibrated.predict_proba(new).shape == (len(new), 2)
     np.testing.assert_allclose(theirs.C, 1 / (0.05 * len(X)))
     assert clone(theirs).fit(X, y).score(X, y) > 0.7
-
-
-def test_model_of_to_sklearn_knows_the_names_of_features():
-    X, y, _ = data(2)
     frame = pd.DataFrame(X, columns=list("abcd"))
     theirs = classifier().fit(frame, y).to_sklearn()
     assert theirs.feature_names_in_.tolist() == list("abcd")

@@ -4,10 +4,9 @@ import subprocess
 import sys
 from functools import partial
 
-import naive
 import numpy as np
 import pytest
-from chunk_cases import visits_of
+from chunk_cases import by_the_book, fitted, vector, visits_of
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 
@@ -21,16 +20,12 @@ from kpegasos.large import chunks as outofcore
 @pytest.mark.parametrize("average", ["weighted", "suffix", "uniform", None])
 @pytest.mark.parametrize("sampling", ["permutation", "uniform"])
 def test_iterates_are_those_of_pegasos_in_the_order_of_the_visits(integers, average, sampling):
-    model = LinearPegasosSVC(
-        lam=integers.lam, average=average, sampling=sampling, epochs=3, random_state=0
-    )
+    options = {"average": average, "sampling": sampling, "epochs": 3, "random_state": 0}
+    model = LinearPegasosSVC(lam=integers.lam, **options)
     fit_chunks(model, ArrayChunks(integers.X, integers.y, chunk_size=10))
     order = np.concatenate(visits_of(37, 10, 3, sampling))
-    run = naive.linear_pegasos(integers.X, integers.y, order, integers.lam, intercept_scaling=1)
-    expected = np.array([float(v) for v in naive.average(run.iterates, average)])
-    np.testing.assert_allclose(
-        np.append(model.coef_[0], model.intercept_), expected, rtol=4e-15, atol=1e-15
-    )
+    expected = by_the_book(integers, order, average)
+    np.testing.assert_allclose(vector(model), expected, rtol=4e-15, atol=1e-15)
     assert model.n_steps_ == 3 * 37
 
 
@@ -50,23 +45,11 @@ def test_chunks_come_in_a_new_order_each_epoch():
     assert first != second != tuple(range(8)) != first
 
 
-def test_one_chunk_is_partial_fit():
-    X, y = make_text_like(200, 50, 0.1, random_state=0)
-    a = fit_chunks(LinearPegasosSVC(epochs=1, random_state=0), [(X, y)])
-    b = LinearPegasosSVC(random_state=0).partial_fit(X, y, classes=[-1, 1])
-    np.testing.assert_array_equal(a.coef_, b.coef_)
-
-
 # What may be chunks
 
 
-@pytest.fixture(scope="module")
-def text():
-    return make_text_like(1000, 200, 0.05, random_state=0)
-
-
-def fitted(chunks, **arguments):
-    return fit_chunks(LinearPegasosSVC(C=1.0, random_state=0), chunks, **arguments).coef_
+def parts_of(X, y):
+    return [(X[i : i + 300], y[i : i + 300]) for i in range(0, 1000, 300)]
 
 
 @pytest.mark.parametrize("kind", ["dense", "csr", "memmap", "csr of memmaps"])
@@ -77,27 +60,23 @@ def test_the_kind_of_array_does_not_matter(text, tmp_path, kind):
         np.save(tmp_path / name, array)
         return np.load(tmp_path / f"{name}.npy", mmap_mode="r")
 
-    if kind == "dense":
-        given = X.toarray()
-    elif kind == "memmap":
-        given, y = mapped("X", X.toarray()), mapped("y", y)
+    expected = fitted(parts_of(X, y), epochs=2)
+    given = X if kind == "csr" else X.toarray()
+    if kind == "memmap":
+        given, y = mapped("X", given), mapped("y", y)
     elif kind == "csr of memmaps":
         arrays = [mapped(name, getattr(X, name)) for name in ("data", "indices", "indptr")]
         given = sparse.csr_matrix(tuple(arrays), shape=X.shape)
         assert all(outofcore._maps(array) is not None for array in (given.data, given.indices))
-    else:
-        given = X
-    expected = fitted([(X[i : i + 300], y[i : i + 300]) for i in range(0, 1000, 300)], epochs=2)
-    np.testing.assert_allclose(
-        fitted(ArrayChunks(given, y, chunk_size=300), epochs=2), expected, rtol=1e-6, atol=1e-9
-    )
+    found = fitted(ArrayChunks(given, y, chunk_size=300), epochs=2)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
 
 
 def test_iterables_come_in_their_own_order(text, tmp_path):
     X, y = text
     dump_svmlight_file(X, y, str(tmp_path / "file"), zero_based=False)
     opened = partial(iter_svmlight, tmp_path / "file", n_features=200, chunk_size=300)
-    parts = [(X[i : i + 300], y[i : i + 300]) for i in range(0, 1000, 300)]
+    parts = parts_of(X, y)
 
     class Again:
         def __iter__(self):
@@ -106,22 +85,19 @@ def test_iterables_come_in_their_own_order(text, tmp_path):
     expected = LinearPegasosSVC(lam=1e-3, random_state=0)
     for part in parts * 2:
         expected.partial_fit(*part, classes=[-1, 1])
+    model = LinearPegasosSVC(lam=1e-3, random_state=0)
     for chunks in (opened, Again()):
-        model = fit_chunks(LinearPegasosSVC(lam=1e-3, random_state=0), chunks, epochs=2)
-        np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-5, atol=1e-7)
-    once = fit_chunks(
-        LinearPegasosSVC(lam=1e-3, random_state=0), opened(), epochs=1, classes=[-1, 1]
-    )
-    assert once.n_steps_ == 1000
+        found = fit_chunks(model, chunks, epochs=2).coef_
+        np.testing.assert_allclose(found, expected.coef_, rtol=1e-5, atol=1e-7)
+    assert fit_chunks(model, opened(), epochs=1, classes=[-1, 1]).n_steps_ == 1000
 
 
 def test_empty_chunks_are_passed_over(text):
     X, y = text
     nothing = (X[:0], y[:0])
+    expected = fitted([(X, y)], epochs=1)
     for chunks in ([(X, y), nothing], [nothing, (X, y)], [(X, y), (*nothing, [])]):
-        np.testing.assert_array_equal(
-            fitted(partial(iter, chunks), epochs=1), fitted([(X, y)], epochs=1)
-        )
+        np.testing.assert_array_equal(fitted(partial(iter, chunks), epochs=1), expected)
 
 
 # The problem is that of fit
@@ -185,12 +161,8 @@ def test_peak_memory_does_not_grow_with_the_data(tmp_path):
         for begin in range(0, n_samples, 5000):
             X[begin : begin + 5000] = np.random.default_rng(begin).random((5000, 200), np.float32)
         del X
-        done = subprocess.run(
-            [sys.executable, "-c", PROGRAM, str(tmp_path), str(n_samples)],
-            check=True,
-            capture_output=True,
-            text=True,
-        )
+        command = [sys.executable, "-c", PROGRAM, str(tmp_path), str(n_samples)]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
         peaks[n_samples] = int(done.stdout) / 1024
         path.unlink()
     # The arrays are 38 and 153 MiB, a chunk is 4.

@@ -6,10 +6,9 @@ import signal
 import threading
 import time
 
-import naive
 import numpy as np
 import pytest
-from chunk_cases import in_chunks
+from chunk_cases import by_the_book, in_chunks, vector
 from joblib import parallel_config
 from scipy import sparse
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -21,6 +20,7 @@ from kpegasos.core.state import PegasosOptions
 from kpegasos.datasets import make_text_like, make_toy
 from kpegasos.large.dask import fit_dask
 from kpegasos.solvers.online import advance_stream, merge_states, new_stream
+from kpegasos.utils.validation import draw_seed
 
 pytestmark = pytest.mark.filterwarnings("ignore:Port 8787 is already in use")
 
@@ -32,14 +32,9 @@ AVERAGES = ["weighted", "suffix", "uniform", None]
 
 @pytest.fixture(scope="module")
 def two_processes():
+    options = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": "CRITICAL"}
     with (
-        distributed.LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=None,
-            silence_logs="CRITICAL",
-        ) as cluster,
+        distributed.LocalCluster(n_workers=2, processes=True, **options) as cluster,
         distributed.Client(cluster) as client,
     ):
         yield client
@@ -74,11 +69,13 @@ def test_the_mean_of_states_has_the_mean_of_the_iterates(integers, average, proj
         for state in [*(s.state for s in streams), merged]:
             last = copy.copy(state)
             last.options = state.options._replace(average=kind)
-            vectors.append(last.iterate(last.options.average).image(last.loop))
-        np.testing.assert_allclose(
-            vectors[-1], 0.75 * vectors[0] + 0.25 * vectors[1], rtol=1e-9, atol=1e-12
-        )
+            vectors.append(last.iterate(kind).image(last.loop))
+        first, second, mean = vectors
+        np.testing.assert_allclose(mean, 0.75 * first + 0.25 * second, rtol=1e-9, atol=1e-12)
     assert merged.steps == 25
+    uneven, _ = advanced(options, integers, [slice(13, 25), slice(13, 26)])
+    with pytest.raises(ValueError, match=r"equally many steps, got \[25, 26\] instead"):
+        merge_states([s.state for s in uneven], [1, 1])
 
 
 def test_the_mean_of_equal_states_goes_on_as_each_would(integers):
@@ -91,26 +88,12 @@ def test_the_mean_of_equal_states_goes_on_as_each_would(integers):
     np.testing.assert_allclose(twin.vector(), run.vector(), rtol=1e-9, atol=1e-12)
 
 
-def test_states_must_have_taken_equally_many_steps(integers):
-    streams, _ = advanced(PegasosOptions(), integers, [slice(13, 25), slice(13, 26)])
-    with pytest.raises(ValueError, match=r"equally many steps, got \[25, 26\] instead"):
-        merge_states([s.state for s in streams], [1, 1])
-
-
 # A fit
 
 
-def by_the_book(integers, rows, number, n_steps, average):
-    seed = np.random.RandomState(0).randint(np.iinfo(np.int32).max)
-    draws = IndexStream(rows.stop - rows.start, "permutation", seed, (0, number)).take(0, n_steps)
-    run = naive.linear_pegasos(
-        integers.X[rows], integers.y[rows], draws, integers.lam, intercept_scaling=1
-    )
-    return np.array([float(v) for v in naive.average(run.iterates, average)])
-
-
-def vector(model):
-    return np.append(model.coef_[0], model.intercept_)
+def of_partition(integers, rows, number, n_steps, average):
+    draws = IndexStream(rows.stop - rows.start, "permutation", draw_seed(0), (0, number))
+    return by_the_book(integers, draws.take(0, n_steps), average, rows)
 
 
 @pytest.mark.parametrize("average", AVERAGES)
@@ -118,7 +101,7 @@ def vector(model):
 def test_one_partition_is_pegasos(client, integers, average, rounds):
     model = LinearPegasosSVC(lam=1.0, epochs=3, average=average, random_state=0)
     fit_dask(model, in_chunks(integers.X, [37]), in_chunks(integers.y, [37]), rounds=rounds)
-    expected = by_the_book(integers, slice(0, 37), 0, 111, average)
+    expected = of_partition(integers, slice(0, 37), 0, 111, average)
     np.testing.assert_allclose(vector(model), expected, rtol=4e-15, atol=1e-15)
     assert model.n_steps_ == 111
 
@@ -128,8 +111,8 @@ def test_one_round_is_the_mean_of_runs_by_the_sizes_of_their_partitions(client, 
     model = LinearPegasosSVC(lam=1.0, epochs=2, average=average, random_state=0)
     sizes = [30, 7]
     fit_dask(model, in_chunks(integers.X, sizes), in_chunks(integers.y, sizes), rounds=1)
-    large = by_the_book(integers, slice(0, 30), 0, 37, average)
-    small = by_the_book(integers, slice(30, 37), 1, 37, average)
+    large = of_partition(integers, slice(0, 30), 0, 37, average)
+    small = of_partition(integers, slice(30, 37), 1, 37, average)
     np.testing.assert_allclose(vector(model), (30 * large + 7 * small) / 37, rtol=1e-12)
 
 
@@ -195,20 +178,13 @@ def test_rejects(client, text):
     fails(r"y must be chunked like the rows of X, \(3000, 3000\)", y=in_chunks(y, [6000]))
     fails("X must be chunked along the rows only, got 2", X=rows.rechunk((3000, 150)))
     fails("rounds must be a positive integer, got 0", rounds=0)
-    fails("^C must be", parameters={"C": -1.0})
     fails("class_weight must be a dict", parameters={"class_weight": "balanced"})
-    fails("classes must hold at least two", y=da.zeros_like(labels, dtype=int))
     fails("contains NaN", X=rows * np.nan)
-    fails("y must have finite labels or strings", y=da.zeros_like(labels, dtype=float) * np.nan)
-    fails("Unknown label type: continuous", y=da.from_array(X[:, 0] + 0.5, chunks=3000))
-    none = da.zeros_like(labels, dtype=float)
-    fails("sample_weight must have a positive entry, got zeros only", sample_weight=none)
+    fails("sample_weight must have a positive entry", sample_weight=0.0 * rows[:, 0])
     wider = rows.map_blocks(lambda block: np.hstack([block, block]), dtype=float)
     fails("X must have 300 columns in every block, got 600 in block", X=wider)
     for estimator in (PegasosSVC(), None):
-        with pytest.raises(
-            TypeError, match="estimator must be a LinearPegasosSVC or a LinearPegasosSVR, got"
-        ):
+        with pytest.raises(TypeError, match="estimator must be a LinearPegasosSVC or a Linear"):
             fit_dask(estimator, rows, labels)
     with pytest.raises(TypeError, match="client must be a Dask client, got str"):
         fit_dask(LinearPegasosSVC(), rows, labels, client="tcp://nowhere")
@@ -218,10 +194,10 @@ def test_class_without_weight_is_absent(client):
     X, y = make_text_like(600, 50, 0.1, noise=0.0, random_state=0)
     labels, sizes = np.where(np.arange(600) < 400, y, 7), [200, 200, 200]
     weight = 1.0 * (labels != 7)
-    model = LinearPegasosSVC(C=1.0, random_state=0)
+    model = LinearPegasosSVC(C=1.0, epochs=3, random_state=0)
     fit_dask(model, *(in_chunks(array, sizes) for array in (X.toarray(), labels, weight)))
     assert model.classes_.tolist() == [-1, 1]
-    without = LinearPegasosSVC(C=1.0, random_state=0)
+    without = LinearPegasosSVC(C=1.0, epochs=3, random_state=0)
     fit_dask(without, *(in_chunks(array[:400], sizes[:2]) for array in (X.toarray(), labels)))
     np.testing.assert_array_equal(model.coef_, without.coef_)
 

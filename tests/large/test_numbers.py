@@ -5,7 +5,8 @@ from functools import partial
 import naive_losses
 import numpy as np
 import pytest
-from chunk_cases import in_chunks, visits_of
+from chunk_cases import in_chunks, vector, visits_of
+from covering import each_pair
 from number_cases import EACH, NAMES, cost_at_zero, data, parameter_of, radii_of
 from numpy.testing import assert_allclose
 from scipy import sparse
@@ -28,16 +29,10 @@ def by_the_book(loss, X, y, lam, draws, weight, radius):
     return run.average("weighted")
 
 
-def vector(model):
-    return np.append(model.coef_, model.intercept_)
-
-
 # --- chunks ---
 
 
-@EACH
-@pytest.mark.parametrize("chunk_size", [100, 30])
-@pytest.mark.parametrize("C", [None, 0.02])
+@each_pair(loss=NAMES, chunk_size=[100, 30], C=[None, 0.02])
 def test_chunks_are_pegasos_on_the_problem_of_all_data(loss, chunk_size, C):
     """With C the data are read beforehand: the mean of all is taken off, weights have mean one."""
     X, y, weight = data(100)

@@ -87,11 +87,8 @@ def differences(found, expected, tolerance=1e-8, path=""):
     if isinstance(expected, dict):
         assert set(found) == set(expected), path
         if "dual_coef" in expected:
-            coefs = [
-                dict(zip(each["support"], each["dual_coef"], strict=True))
-                for each in (found, expected)
-            ]
-            yield from differences(*coefs, tolerance, f"{path}.dual_coef")
+            pair = [dict(zip(o["support"], o["dual_coef"], strict=True)) for o in (found, expected)]
+            yield from differences(*pair, tolerance, f"{path}.dual_coef")
         for key in set(expected) - {"seconds", "dual_coef"}:
             if key != "support" or "dual_coef" not in expected:
                 yield from differences(found[key], expected[key], tolerance, f"{path}.{key}")
@@ -254,19 +251,13 @@ def script_of(page, state, t=120, algorithm="pegasos"):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name",
-    ["projected_batches", "linear", "no_intercept", "laplacian", "sigmoid", "squared_hinge"],
+    "name", ["projected_batches", "linear", "no_intercept", "laplacian", "sigmoid", "squared_hinge"]
 )
 def test_code_gives_the_same_objective(page, name, tmp_path):
     state = {**state_named(name), "test": [place % 5 == 4 for place in range(40)]}
-    text = script_of(page, state)
-    run = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", text],
-        env={**os.environ, "MPLBACKEND": "Agg"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    command = [sys.executable, "-W", "ignore", "-c", script_of(page, state)]
+    environment = {**os.environ, "MPLBACKEND": "Agg"}
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     panes = shown(session_of(state), 120)["panes"]
     told = [float(number) for number in re.findall(r"objective ([^,]+),", run.stdout)]
     assert told == [pane["averaged"] for pane in panes]

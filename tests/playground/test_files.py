@@ -48,23 +48,15 @@ def test_figures_are_of_the_models_on_the_panes(n_classes, algorithm, message, n
     X, y, test = (np.array(state[key]) for key in ("points", "labels", "test"))
     for ax, model, pane in zip(regions, models, frame["panes"], strict=True):
         wrong = model.predict(X) != y
-        assert (wrong[~test].mean(), wrong[test].mean()) == (
-            pane["train_error"],
-            pane["test_error"],
-        )
+        errors = wrong[~test].mean(), wrong[test].mean()
+        assert errors == (pane["train_error"], pane["test_error"])
         assert len(model.support_) == pane["support"]
         texts = [text.get_text() for text in ax.get_legend().get_texts()]
         letters = [f"class {letter}" for letter in "ABC"[:n_classes]]
         assert texts[: n_classes + 1] == [*letters, "held out"]
         assert texts[n_classes + 1].startswith("support vector")
-        handle = ax.get_legend().legend_handles[n_classes]
-        assert handle.get_facecolor()[0].tolist() == [1, 1, 1, 1]
-        hollow = [
-            each
-            for each in ax.collections
-            if len(each.get_facecolor()) and each.get_facecolor()[0].tolist() == [1, 1, 1, 1]
-        ]
-        assert sum(len(each.get_offsets()) for each in hollow) == 8
+        white = [each for each in ax.collections if each.get_facecolor()[:1].tolist() == [[1] * 4]]
+        assert sum(len(each.get_offsets()) for each in white) == 8
     assert len(curves) == (0 if algorithm == "SVC" else 2)
     for ax, pane, model in zip(curves, frame["panes"], models, strict=False):
         lines = {line.get_label(): line.get_xydata() for line in ax.lines}

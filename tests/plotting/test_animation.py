@@ -118,13 +118,7 @@ def test_animation_picture(tmp_path):
 
 
 def test_animation_gif_has_all_frames_that_do_not_jump_and_holds_the_last(animation, tmp_path):
-    class Place:
-        """A path that is neither a string nor pathlib's."""
-
-        def __fspath__(self):
-            return str(tmp_path / "run.gif")
-
-    animation.save(Place(), fps=10, dpi=40, hold=1.0)
+    animation.save(tmp_path / "run.gif", fps=10, dpi=40, hold=1.0)
     frames, durations = [], []
     with Image.open(tmp_path / "run.gif") as image:
         assert (image.n_frames, image.size, image.info["loop"]) == (4, (360, 168), 0)

@@ -39,7 +39,7 @@ def test_convergence_median_and_band_of_suboptimality(ax):
     assert color_of(band) == colors.to_hex(line.get_color()).upper()
 
 
-def test_convergence_objectives_and_dual_bound_beside_the_optimum(ax):
+def test_convergence_objectives_and_dual_bound_beside_the_optimum_with_the_gap_between(ax):
     display = show(ax, optimum=0.75)
     assert list(display.lines_) == ["objective_last", "objective_average", "dual_bound"]
     names = ["last iterate", "averaged iterate", "dual bound", "f*"]
@@ -48,9 +48,6 @@ def test_convergence_objectives_and_dual_bound_beside_the_optimum(ax):
     assert set(display.optimum_.get_ydata()) == {0.75}
     assert ax.get_ylabel() == "objective f(w)"
     assert show(ax).optimum_ is None
-
-
-def test_convergence_gap_lies_between_dual_bound_and_averaged_iterate(ax):
     corners = show(ax).gap_.get_paths()[0].vertices  # where the bound is positive: at the end
     assert set(corners[:, 0]) == {100}
     assert set(corners[:, 1]) == {0.5, 1.25}
@@ -60,8 +57,6 @@ def test_convergence_gap_lies_between_dual_bound_and_averaged_iterate(ax):
 def test_convergence_what_is_not_positive_is_left_out(ax):
     display = show(ax, y=["suboptimality"], optimum=1.25)
     np.testing.assert_allclose(display.lines_["suboptimality"].get_ydata(), [2.75, 1.25, np.nan])
-    display = show(ax, y="suboptimality_last", optimum=1.0)
-    np.testing.assert_allclose(display.lines_["suboptimality_last"].get_ydata(), 8.0)
     assert np.isnan(show(ax).lines_["dual_bound"].get_ydata()[:2]).all()
 
 

@@ -13,7 +13,7 @@ from kpegasos.plotting.style import log_ticks
 
 def labelled(limits, width=8.0):
     """Return positions and labels of the ticks of an axis, as they are drawn."""
-    figure, ax = plt.subplots(figsize=(width, 3), layout="constrained")
+    figure, ax = plt.subplots(figsize=(width, 3), gridspec_kw={"left": 0.05, "right": 0.98})
     ax.set(xscale="log", xlim=limits)
     log_ticks(ax, "x")
     figure.draw_without_rendering()
