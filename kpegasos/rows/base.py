@@ -579,13 +579,8 @@ class RowSource(ABC):
         """
         raise NotImplementedError
 
-    def free_norm(
-        self, evaluated: Evaluated, examples: Examples, own: float
-    ) -> tuple[float, float]:
-        """``‖w‖²`` without the constant feature, and what that adds to the error of ``‖w‖²``.
-
-        The intercept is off by ``own`` at the most.
-        """
+    def without_constant(self, evaluated: Evaluated, examples: Examples, own: float) -> Evaluated:
+        """Take the constant feature out of the norm; the intercept is off by ``own`` at most."""
         raise NotImplementedError
 
     # --- of features, or of kernel rows ---
@@ -747,19 +742,15 @@ class KernelSource(RowSource):
         largest = float(np.abs(image).max()) + abs(offset)
         return 1.0 + largest / (self.largest * image.size)
 
-    def free_norm(
-        self, evaluated: Evaluated, examples: Examples, own: float
-    ) -> tuple[float, float]:
-        """``‖w‖²`` without the constant feature, and what that adds to the error of ``‖w‖²``.
-
-        The intercept is off by ``own`` at the most.
-        """
+    def without_constant(self, evaluated: Evaluated, examples: Examples, own: float) -> Evaluated:
+        """Take the constant feature out of the norm; the intercept is off by ``own`` at most."""
         margins, signed = evaluated.margins, evaluated.coef * examples.signed
         _, intercept = self.primal(evaluated, examples)
         terms, total = signed * margins, float(signed.sum())
         error = abs(intercept) * SUM_ROUNDING * float(np.abs(signed).sum()) + abs(total) * own
         error += margins.size * _EPS * float(np.abs(terms).sum())
-        return float(terms.sum()) - intercept * total, error
+        norm, error = float(terms.sum()) - intercept * total, error + evaluated.norm_rounding
+        return evaluated._replace(squared_norm=norm, norm_rounding=error)
 
     def _with_rounding(
         self, evaluated: Evaluated, examples: Examples, additions: float | None

@@ -224,8 +224,8 @@ class FeatureRows(RowSource, unchanging=True):
         found, in_sum = [], 0.5 * (self.image_size + 2) * _EPS
         for iterate, vector, margin in zip(iterates, vectors, margins.T, strict=True):
             additions, squared_norm = iterate.additions(state, examples), float(vector @ vector)
-            length, error = squared_norm**0.5, additions * _EPS * self._longest
-            of_loss = of_margin = (in_sum + _EPS) * length * self._longest
+            length, error = squared_norm**0.5, additions * _EPS * self.largest**0.5
+            of_loss = of_margin = (in_sum + _EPS) * length * self.largest**0.5
             of_loss *= steepness(examples.loss, margin, examples.label, of_margin)
             # The norm of what belongs to the coefficients may be another.
             of_norm = error * (2.0 * length + error) + in_sum * squared_norm
@@ -233,13 +233,7 @@ class FeatureRows(RowSource, unchanging=True):
             found.append(Evaluated(coef, margin, squared_norm, vector, *more))
         return found
 
-    def settle(
-        self,
-        evaluated: Evaluated,
-        examples: Examples,
-        *,
-        losses: bool = True,
-    ) -> Evaluated:
+    def settle(self, evaluated: Evaluated, examples: Examples, *, losses: bool = True) -> Evaluated:
         """Compute once more the vector of the coefficients, and bound its rounding closely."""
         signed = evaluated.coef * examples.signed
         features, sizes = np.zeros((2, self.image_size - 1))
@@ -255,8 +249,7 @@ class FeatureRows(RowSource, unchanging=True):
         constant = self.intercept_scaling if evaluated.interval is None else 0.0
         last = constant * float(signed.sum())
         length = float(features @ features + last * last) ** 0.5
-        n_terms, total = np.count_nonzero(signed), float(np.abs(signed).sum())
-        last_size = constant * total
+        n_terms, last_size = np.count_nonzero(signed), constant * float(np.abs(signed).sum())
         size = float(sizes @ sizes + last_size * last_size) ** 0.5
         error = (n_terms + 2.0) * _EPS * size
         error += 0.5 * (self.image_size + 2) * _EPS * length
@@ -272,48 +265,40 @@ class FeatureRows(RowSource, unchanging=True):
         )
 
     @cached_property
-    def _longest(self) -> float:
-        """No ``‖(x, B)‖`` is larger."""
+    def largest(self) -> float:
+        """No ``‖(x, B)‖²`` is larger."""
         length = self._longest_row
         if length is None:
             length = longest_row(self.X, largest_magnitude(self.X))
-        return math.hypot(length, self.intercept_scaling)
+        return length * length + self.kernel_offset
+
+    @property
+    def rounding_of_each(self) -> np.ndarray:
+        """None, as features are the problem itself."""
+        return np.zeros(self.n_samples)
 
     def margin_rounding(self, evaluated: Evaluated, examples: Examples) -> float:
         """Bound how far off a margin of an iterate's coefficients is, settled or not."""
         length = float(np.linalg.norm(self.image_of(evaluated)))
-        in_sum = (0.5 * (self.image_size + 2) + 1.0) * _EPS * length * self._longest
+        in_sum = (0.5 * (self.image_size + 2) + 1.0) * _EPS * length * self.largest**0.5
         return in_sum + evaluated.additions * _EPS * self.largest
-
-    @property
-    def rounding_of_each(self) -> np.ndarray:
-        """Bound how far off kernel values are: features are the problem itself."""
-        return np.zeros(self.n_samples)
-
-    @property
-    def largest(self) -> float:
-        """No kernel value is larger, B² included."""
-        return self._longest**2
 
     def moved(self, evaluated: Evaluated, step: float) -> Evaluated:
         """Add to the intercept of an iterate."""
         vector = self.image_of(evaluated).copy()
         vector[-1] += step / self.intercept_scaling
-        return evaluated._replace(
-            margins=evaluated.margins + step, vector=vector, offset=evaluated.offset + step
-        )
+        margins, offset = evaluated.margins + step, evaluated.offset + step
+        return evaluated._replace(margins=margins, vector=vector, offset=offset)
 
     def move_image(self, image: np.ndarray, step: float, offset: float) -> float:
         """Add to the intercept of an image, which then has this offset; its w is not rounded."""
         image[-1] += step / self.intercept_scaling
         return 0.0
 
-    def free_norm(
-        self, evaluated: Evaluated, examples: Examples, own: float
-    ) -> tuple[float, float]:
-        """``‖w‖²`` without the constant feature, which its error does not grow by."""
+    def without_constant(self, evaluated: Evaluated, examples: Examples, own: float) -> Evaluated:
+        """Take the constant feature out of the norm, whose error does not grow by that."""
         w = self.image_of(evaluated)[:-1]
-        return float(w @ w), 0.0
+        return evaluated._replace(squared_norm=float(w @ w))
 
     def primal(self, evaluated: Evaluated, examples: Examples) -> tuple[np.ndarray | None, float]:
         """Return weights of the features, and the intercept."""

@@ -257,7 +257,7 @@ class Certifier:
             evaluated = rows.moved(evaluated, free_intercept.middle_of(low, high))
             evaluated = evaluated._replace(interval=(known + low, known + high))
         margins, own = evaluated.margins, self._own_rounding(evaluated)
-        squared_norm, of_norm = rows.free_norm(evaluated, examples, own)
+        evaluated = rows.without_constant(evaluated, examples, own)
         if settled:
             error = evaluated.loss_rounding
             error += steepness(examples.loss, margins, examples.label, own) * own
@@ -265,12 +265,7 @@ class Certifier:
             each = rows.margin_rounding(evaluated, examples) + own
             errors = loss_errors(examples.loss, margins, examples.label, each)
             error = float(self._problem.weight @ errors) / margins.size
-        return evaluated._replace(
-            squared_norm=squared_norm,
-            norm_rounding=evaluated.norm_rounding + of_norm,
-            loss_rounding=error,
-            sums=None,
-        )
+        return evaluated._replace(loss_rounding=error, sums=None)
 
     def _own_rounding(self, evaluated: Evaluated) -> float:
         """Bound what rounding adds to a margin beside a free intercept, and to that."""
