@@ -43,20 +43,22 @@ from kpegasos.utils.validation import (
 
 
 class HeldFactor(Factor):
-    """Z as an array, without what is zero; of one column more than rows at the most.
+    """Z as an array, without what is zero; of no more features than rows.
 
     Parameters
     ----------
     Z : ndarray of shape (n_samples, n_columns), float64
-        The constant feature last, which stays there.
+    n_constants : {0, 1}
+        How many of the last columns are the constant feature's, which stays there.
     """
 
-    def __init__(self, Z: np.ndarray) -> None:
+    def __init__(self, Z: np.ndarray, n_constants: int) -> None:
         self._Z = Z = Z[:, Z.any(axis=0)]
-        if Z.shape[1] > Z.shape[0] + 1:
+        n_features = Z.shape[1] - n_constants
+        if n_features > Z.shape[0]:
             # Z = Rᵀ Qᵀ: products of its rows are those of the rows of Rᵀ.
-            R = np.linalg.qr(Z[:, :-1].T, mode="r")
-            self._Z = np.column_stack((np.asarray(R).T, Z[:, -1]))
+            R = np.asarray(np.linalg.qr(Z[:, :n_features].T, mode="r"))
+            self._Z = np.column_stack((R.T, Z[:, n_features:]))
         self.size = self._Z.shape[1]
 
     def gram(self, weights: np.ndarray) -> np.ndarray:
@@ -378,7 +380,7 @@ class FeatureRows(RowSource, unchanging=True):
         Z, features = np.empty((height, width)), self.gather(slice(0, height))
         Z[:, :-1] = features if isinstance(features, np.ndarray) else features.toarray()
         Z[:, -1] = self.intercept_scaling
-        factor = HeldFactor(Z)
+        factor = HeldFactor(Z, int(self.intercept_scaling > 0.0))
         return factor if factor.size else None
 
     def factor_passes(self) -> float:
