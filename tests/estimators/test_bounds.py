@@ -14,6 +14,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from kpegasos import RBF, LinearPegasosSVC, LinearPegasosSVR, PegasosSVC, PegasosSVCCV, PegasosSVR
 from kpegasos.fitting.pairs import is_decided, one_vs_rest, one_vs_rest_bounds
+from kpegasos.kernels.pairwise import PairwiseKernel
 
 SCALING = 2.0
 
@@ -193,6 +194,18 @@ def test_bounds_of_sparse_rows_are_those_of_dense_rows(Estimator):
     clf = Estimator(random_state=0).fit(sparse.csr_array(X), y)
     dense = clf.decision_bounds(X)
     np.testing.assert_allclose(clf.decision_bounds(sparse.csr_array(X)), dense, atol=1e-9)
+
+
+@pytest.mark.parametrize("n_classes", [2, 7])
+def test_bounds_of_objects_are_those_of_their_places(n_classes):
+    X, y = make_blobs(70, centers=n_classes, cluster_std=3.0, random_state=0)
+    options = {"polish": True, "tol": 1e-4, "random_state": 0}
+    kernel = PairwiseKernel(lambda a, b: float(np.exp(-0.1 * np.sum(np.subtract(a, b) ** 2))))
+    clf = PegasosSVC(kernel=kernel, decision_function_shape="ovo", **options)
+    clf.fit([*map(tuple, X)], y)
+    widths = widths_of(clf, [*map(tuple, X)])
+    expected = np.sqrt(2 * np.atleast_1d(clf.duality_gap_ / clf.lam_) * 2.0)
+    np.testing.assert_allclose(widths, np.tile(expected, (70, 1)), rtol=1e-9, atol=1e-11)
 
 
 def test_rounding_is_part_of_the_bounds():

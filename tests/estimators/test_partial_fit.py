@@ -1,6 +1,7 @@
 """`partial_fit`: Pegasos over a stream of chunks, of classes and of numbers."""
 
 import copy
+import signal
 
 import naive
 import naive_losses
@@ -291,3 +292,19 @@ def test_a_chunk_that_is_cut_short_is_as_if_it_had_not_come(
     assert_array_equal(model.coef_, twin.coef_)
     assert_array_equal(model.intercept_, twin.intercept_)
     assert_array_equal(model.n_steps_, twin.n_steps_)
+
+
+@pytest.mark.usefixtures("default_handler")
+def test_ctrl_c_during_a_chunk_is_raised_at_its_end(monkeypatch):
+    X, y, _ = data()
+    model, whole = (LinearPegasosSVR(lam=0.1, random_state=0) for _ in range(2))
+
+    def pressed(*arguments):
+        signal.raise_signal(signal.SIGINT)
+        advance_stream(*arguments)
+
+    whole.partial_fit(X, y)
+    monkeypatch.setattr(streams, "advance_stream", pressed)
+    with pytest.raises(KeyboardInterrupt, match=r"by Ctrl-C at the end of a chunk; the estimator"):
+        model.partial_fit(X, y)
+    assert_array_equal(model.coef_, whole.coef_)
