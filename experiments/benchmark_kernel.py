@@ -20,8 +20,8 @@ Fashion-MNIST a fit takes five minutes and is run only when asked for, by ``--on
 
 ``--only NAME`` runs a group alone and keeps the rest of the results at hand; the groups are the
 names of the problems, ``small``, ``cache``, ``start``, ``free`` and ``slow``. In ``free`` all solve
-the identical problem, ours with a free intercept. ``benchmark_kernel_avx2`` is
-the same for processors without AVX-512. Install the peers with ``pip install kpegasos[bench]``.
+the identical problem, ours with a free intercept. ``benchmark_kernel_avx2`` is the same for
+processors without AVX-512. Install the peers with ``pip install kpegasos[bench]``.
 """
 
 from __future__ import annotations

@@ -614,7 +614,8 @@ def _make_plan(
         parameters = {
             "kernel": search.kernel,
             "candidates": [candidate.parameters for candidate in grid.candidates],
-            "intercept": [search.fit_intercept, search.intercept_scaling],
+            "intercept": search.intercept_scaling if search.fit_intercept else 0.0,
+            "free_intercept": search.fit_intercept == "free",
             "accuracy": search.tol,
             "votes": (search.decision_function_shape, search.break_ties),
             "scoring": search.scoring,
