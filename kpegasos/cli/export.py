@@ -49,11 +49,13 @@ def _check(model: Any, format: str, path: str) -> None:
     title = {"libsvm": "LIBSVM's format", "onnx": "ONNX", "native": ""}[format]
     if not title:
         return
-    if steps := cli.models.steps_before(model):
+    steps = cli.models.steps_before(model)
+    if steps and not (format == "onnx" and hasattr(model, "steps")):
         raise ValueError(
             f"{path}: {title} has no place for {', '.join(steps)}; train on what 'kpegasos scale' "
             f"writes instead"
         )
-    inner = cli.models.core_of(model) if hasattr(model, "calibrated_classifiers_") else model
+    outside = steps or hasattr(model, "calibrated_classifiers_")
+    inner = cli.models.core_of(model) if outside else model
     if not hasattr(inner, f"to_{format}"):
         raise ValueError(f"{path}: {title} has no {type(model).__name__}")

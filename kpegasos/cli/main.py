@@ -34,7 +34,7 @@ COMMANDS = (
     "warm",
 )
 #: Packages that a command asks for, and the extras that bring them.
-_EXTRAS = {"websockets": "playground", "onnx": "onnx"}
+_EXTRAS = {"websockets": "playground", "onnx": "onnx", "skl2onnx": "onnx"}
 
 
 class _Version(argparse.Action):

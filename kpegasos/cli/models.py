@@ -119,6 +119,11 @@ def write_model(place: Place, estimator: Any) -> None:
     if place.format == NATIVE:
         write_by(place.path, lambda name: kpegasos.save(estimator, name))
         return
+    if place.format == "onnx" and hasattr(estimator, "steps"):
+        from kpegasos.exports.onnx import pipeline_to_onnx
+
+        write_by(place.path, lambda name: pipeline_to_onnx(estimator, name))
+        return
     writer, others = estimator, {}
     if hasattr(estimator, "calibrated_classifiers_"):
         writer, others = core_of(estimator), {"calibrated": estimator}

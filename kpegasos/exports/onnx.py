@@ -13,6 +13,8 @@ from collections.abc import Callable
 from functools import partial, reduce
 from itertools import combinations
 from os import PathLike
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -403,6 +405,54 @@ def write_onnx(
         outputs["probabilities"] = double, ["n_samples", k]
     inputs = {"X": (double, ["n_samples", model.n_features])}
     write_whole(path, [graph.serialised(inputs, outputs)])
+
+
+def pipeline_to_onnx(pipeline: Any, path: str | PathLike[str]) -> None:
+    """Write a fitted pipeline as one graph: that of its last step behind skl2onnx's of the others.
+
+    Inputs and outputs are those of the last step's ``to_onnx``, but for rows that are not
+    transformed yet.
+
+    Parameters
+    ----------
+    pipeline : Pipeline
+        Whose last step has a ``to_onnx``.
+    path : path-like
+
+    Raises
+    ------
+    ImportError
+        Without the packages onnx and skl2onnx.
+    ValueError
+        As ``to_onnx`` does, or if skl2onnx has no graph of a step in float64.
+    """
+    path = checked_path(path)
+    with TemporaryDirectory() as folder:
+        pipeline[-1].to_onnx(Path(folder) / "last")
+        import onnx
+        from onnx import compose
+
+        last = onnx.load(Path(folder) / "last")
+    import skl2onnx
+    from skl2onnx.common.data_types import DoubleTensorType
+
+    rows = [("X", DoubleTensorType([None, pipeline.n_features_in_]))]
+    opsets = {"": OPSET, "ai.onnx.ml": 3}
+    try:
+        first = skl2onnx.to_onnx(pipeline[:-1], initial_types=rows, target_opset=opsets)
+        first.ir_version = last.ir_version
+        # Inputs of both are X; no other names are those of skl2onnx.
+        named = ("nodes", "edges", "outputs", "initializers", "value_infos", "functions")
+        kept = {f"rename_{each}": False for each in named}
+        last = compose.add_prefix(last, "last_", **kept)
+        joint = [(first.graph.output[0].name, "last_X")]
+        whole = compose.merge_models(first, last, io_map=joint)
+        onnx.checker.check_model(whole, full_check=True)
+    except Exception as error:  # of skl2onnx and of onnx, which raise all kinds
+        raise ValueError(
+            f"pipeline must have steps of which skl2onnx makes graphs in float64, got {error}"
+        ) from error
+    write_whole(path, [whole.SerializeToString()])
 
 
 def _decisions(graph: Graph, model: Model, coefs: np.ndarray) -> str:

@@ -1,9 +1,9 @@
 """The decision boundary and the objective of a run, growing together over the iterations.
 
-What is shown is recorded while an estimator is trained. It becomes a GIF, or a page with a player
-that needs no network: matplotlib's page loads the signs on its buttons from another site, gives its
-elements random names, and holds frames in full colour. Here the signs are characters, the same
-frames make the same page, and frames have a palette.
+What is shown is recorded while an estimator is trained. It becomes a GIF, a video, or a page with a
+player that needs no network: matplotlib's page loads the signs on its buttons from another site,
+gives its elements random names, and holds frames in full colour. Here the signs are characters, the
+same frames make the same page, and frames have a palette.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import os
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
+from functools import partial
 from io import BytesIO
 from os import PathLike
 from pathlib import Path
@@ -22,13 +23,14 @@ from typing import Any
 import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib import rc_context
-from matplotlib.animation import HTMLWriter, PillowWriter
+from matplotlib.animation import FFMpegWriter, HTMLWriter, PillowWriter
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 from PIL import Image
 from scipy import sparse
 from sklearn.base import clone, is_classifier
+from sklearn.pipeline import Pipeline
 
 from kpegasos.plotting import checks
 from kpegasos.plotting.convergence import VALUES, ConvergenceDisplay
@@ -68,16 +70,17 @@ class _Recorder:
         self, estimator: Any, context: Any, *, fitted_estimator: Any = None
     ) -> None:
         """Keep what a frame shows, if a checkpoint ends."""
-        if context.task_name != "checkpoint":
-            return
-        model = fitted_estimator
+        if context.task_name == "checkpoint":
+            self.keep(fitted_estimator, fitted_estimator.alpha_)
+
+    def keep(self, model: Any, counts: Any) -> None:
+        """Keep what a frame shows."""
         if self.binary:
             self.values.append(model.decision_function(self.grid))
             histories = [model.history_]
         else:
             self.values.append(np.searchsorted(model.classes_, model.predict(self.grid)))
             histories = model.history_
-        counts = model.alpha_
         self.alpha.append(
             np.asarray(counts.sum(axis=0)).ravel() if sparse.issparse(counts) else counts
         )
@@ -261,8 +264,9 @@ class TrainingAnimation:
 
         Parameters
         ----------
-        estimator : PegasosSVC or LinearPegasosSVC
-            Estimator whose ``checkpoints`` say which iterations become frames.
+        estimator : PegasosSVC, LinearPegasosSVC, or Pipeline that ends in one
+            Estimator whose ``checkpoints`` say which iterations become frames; with ``polish``
+            those of "log" unless given, and then the polished model.
         X : array-like or DataFrame of shape (n_samples, 2)
             Training examples; the names of its features become those of the axes.
         y : array-like of shape (n_samples,)
@@ -284,11 +288,14 @@ class TrainingAnimation:
             If there are no two classes or not two features.
         """
         points, labels = checks.examples("X", X), checks.labels("y", y)
-        is_instance = not isinstance(estimator, type) and hasattr(estimator, "set_callbacks")
-        if not (is_instance and is_classifier(estimator)):
+        before, model = None, estimator
+        if isinstance(estimator, Pipeline):
+            before, model = clone(estimator)[:-1], estimator[-1]
+        is_instance = not isinstance(model, type) and hasattr(model, "checkpoints")
+        if not (is_instance and is_classifier(model)):
             raise ValueError(
-                "estimator must be a PegasosSVC or LinearPegasosSVC, "
-                f"got {shown(estimator)} instead"
+                "estimator must be a PegasosSVC or LinearPegasosSVC, or a Pipeline that ends in "
+                f"one, got {shown(estimator)} instead"
             )
         n_points = as_integer("grid_resolution", grid_resolution, least=2, most=10_000)
         eps = optional(as_number, "eps", eps, least=0.0, most=1e100)
@@ -296,8 +303,16 @@ class TrainingAnimation:
         away = np.where(high > low, high - low, 1.0) / 15 if eps is None else eps
         xx, yy = np.linspace(low - away, high + away, n_points).T
         grid = np.column_stack([part.ravel() for part in np.meshgrid(xx, yy)])
+        rows = points
+        if before:
+            rows, grid = before.fit_transform(points, y), before.transform(grid)
         recorder = _Recorder(grid, len(np.unique(labels)))
-        clone(estimator).set_callbacks(recorder).fit(points, y)
+        model = clone(model)
+        if model.polish and str(model.checkpoints) == "auto":
+            model.checkpoints = "log"
+        model.set_callbacks(recorder).fit(rows, y)
+        if model.polish:  # whose coefficients are no counts
+            recorder.keep(model, np.isin(np.arange(len(rows)), model.support_).astype(float))
         return cls(
             xx=xx,
             yy=yy,
@@ -356,13 +371,14 @@ class TrainingAnimation:
         Parameters
         ----------
         path : path-like
-            Name of the file; ends in ``.gif``, or in ``.html`` for a page with a player.
+            Name of the file; ends in ``.gif``, in ``.html`` for a page with a player, or in
+            ``.mp4``, for which the program ffmpeg must be there.
         fps : int, default=8
             Number of frames per second.
         dpi : float, default=89
             Pixels per inch: by default the figure is 800 pixels wide.
         hold : float, default=2
-            Seconds for which a GIF shows the last frame before it starts again.
+            Seconds for which a GIF or a video shows the last frame before it starts again.
 
         Raises
         ------
@@ -381,9 +397,8 @@ class TrainingAnimation:
         self.figure_.draw_without_rendering()
         with rc_context({"figure.autolayout": False, "figure.constrained_layout.use": False}):
             self.figure_.set_layout_engine(None)
-        writer: GifWriter | PageWriter = GifWriter(fps=fps)
-        if path.suffix == ".html":
-            writer = PageWriter(fps=fps, embed_frames=True)
+        page = partial(PageWriter, embed_frames=True)
+        writer: Any = {".gif": GifWriter, ".mp4": FFMpegWriter}.get(path.suffix, page)(fps=fps)
         # What FuncAnimation.save does, which draws each frame three times.
         with writer.saving(self.figure_, str(path), dpi), rc_context({"savefig.bbox": None}):
             for frame in range(len(self.values)):
@@ -391,6 +406,9 @@ class TrainingAnimation:
                 writer.grab_frame()
             if isinstance(writer, GifWriter):
                 writer.hold(round(hold * fps))
+            elif path.suffix == ".mp4":
+                for _ in range(round(hold * fps)):
+                    writer.grab_frame()
 
     def _repr_html_(self) -> str:
         """Return a player of all frames, for notebooks."""
@@ -449,9 +467,9 @@ def _file(path: Any) -> Path:
     """
     # The path of a directory entry, say, is text; that of others may be bytes.
     name = os.fspath(path) if isinstance(path, PathLike) else path
-    if not isinstance(name, str) or Path(name).suffix not in (".gif", ".html"):
+    if not isinstance(name, str) or Path(name).suffix not in (".gif", ".html", ".mp4"):
         name = Path(name).name if isinstance(name, str) and name is not path else name
-        raise ValueError(f"path must end in .gif or .html, got {shown(name)}")
+        raise ValueError(f"path must end in .gif, .html or .mp4, got {shown(name)}")
     return Path(name)
 
 

@@ -87,9 +87,11 @@ def test_exported_model_has_the_same_decisions(kpegasos, models, tmp_path):
     np.testing.assert_allclose(found, models["calibrated"].predict_proba(X), atol=1e-6)
     pytest.importorskip("onnx")
     onnxruntime = pytest.importorskip("onnxruntime")
-    assert kpegasos("export", "plain", "p.onnx").status == 0
-    found = onnxruntime.InferenceSession("p.onnx").run(["decision"], {"X": X})[0].ravel()
-    np.testing.assert_allclose(found, decisions, atol=1e-9)
+    pytest.importorskip("skl2onnx")
+    for name in ("plain", "scaled"):
+        assert kpegasos("export", name, "p.onnx").status == 0
+        found = onnxruntime.InferenceSession("p.onnx").run(["decision"], {"X": X})[0].ravel()
+        np.testing.assert_allclose(found, models[name].decision_function(X), atol=1e-9)
 
 
 @pytest.mark.parametrize("ending", [".model", ".onnx"])
@@ -99,5 +101,5 @@ def test_what_a_format_cannot_say_is_one_line(refusal, ending):
     save(PegasosSVC(kernel="cosine").fit(*blobs()), "cosine")
     place = "has no place for StandardScaler; train on what 'kpegasos scale' writes"
     wrong = {"scaled": place, "both": place, "cosine": "kernel must be one that LIBSVM has"}
-    for name in wrong if ending == ".model" else ("scaled", "both"):
+    for name in wrong if ending == ".model" else ("both",):
         assert wrong[name] in refusal("export", name, f"b{ending}")

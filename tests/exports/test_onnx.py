@@ -19,9 +19,21 @@ from export_cases import (
 )
 from rejections import refusal
 from row_cases import peak_mb
+from sklearn.decomposition import PCA
+from sklearn.feature_selection import SelectKBest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    PolynomialFeatures,
+    QuantileTransformer,
+    RobustScaler,
+    StandardScaler,
+)
 
 from kpegasos import RBF, Laplacian, Linear, PegasosSVC, Polynomial
 from kpegasos.exports import onnx as onnx_graph
+from kpegasos.exports.onnx import pipeline_to_onnx
 from kpegasos.kernels import InnerProductKernel
 
 onnx = pytest.importorskip("onnx", reason="needs onnx")
@@ -77,6 +89,31 @@ def test_graph_of_a_regressor_agrees(name, tmp_path):
     found = by_onnx(tmp_path / "model.onnx", new)
     assert found.keys() == {"prediction"}
     np.testing.assert_allclose(found["prediction"], model.predict(new), rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [StandardScaler()],
+        [StandardScaler(with_mean=False), MinMaxScaler((-1, 1), clip=True)],
+        [RobustScaler(), PCA(2)],
+        [QuantileTransformer(n_quantiles=20), SelectKBest(k=3)],
+        [MaxAbsScaler(), PolynomialFeatures(2)],
+    ],
+)
+def test_graph_of_a_pipeline_takes_rows_as_they_are(steps, tmp_path):
+    pytest.importorskip("skl2onnx", reason="needs skl2onnx")
+    X, y, new = data(3)
+    pipeline, path = make_pipeline(*steps, classifier("laplacian")).fit(X, y), tmp_path / "m.onnx"
+    if isinstance(steps[-1], PolynomialFeatures):  # of which skl2onnx mixes types
+        assert "pipeline must have steps of which " in refusal(pipeline_to_onnx, pipeline, path)
+        assert not path.exists()
+        return
+    pipeline_to_onnx(pipeline, path)
+    found = by_onnx(path, new)
+    decisions = pipeline.decision_function(new)
+    np.testing.assert_allclose(found["decision"], decisions, rtol=1e-10, atol=1e-10)
+    np.testing.assert_array_equal(found["label"], pipeline.predict(new))
 
 
 def test_graph_has_labels_of_every_kind_and_rows_of_any_number(tmp_path):

@@ -10,16 +10,24 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
+from matplotlib.animation import FFMpegWriter
 from pictures import difference
 from PIL import Image
 from sklearn.base import clone
 from sklearn.datasets import make_blobs, make_moons
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
 from kpegasos import LinearPegasosSVC, PegasosSVC, PegasosSVR
 from kpegasos.plotting import TrainingAnimation
 
 STEPS = [1, 7, 60, 400]
 MODEL = PegasosSVC(gamma=2.0, C=10.0, n_steps=400, checkpoints=STEPS, random_state=0)
+
+
+def core_of(model):
+    return model[-1] if isinstance(model, Pipeline) else model
 
 
 @pytest.fixture(scope="module")
@@ -52,24 +60,43 @@ def stored(frames=3):
 
 @pytest.mark.parametrize(
     "model",
-    [MODEL, LinearPegasosSVC(n_steps=400, checkpoints=STEPS, random_state=0)],
-    ids=["kernel", "linear"],
+    [
+        MODEL,
+        LinearPegasosSVC(n_steps=400, checkpoints=STEPS, random_state=0),
+        make_pipeline(StandardScaler(), MODEL),
+    ],
+    ids=["kernel", "linear", "pipeline"],
 )
 def test_animation_each_frame_is_the_model_of_a_run_that_ends_there(moons, model):
     X, y = moons
     animation = TrainingAnimation.from_estimator(model, X, y, grid_resolution=20)
-    assert not hasattr(model, "classes_")
+    assert not hasattr(core_of(model), "classes_")
     assert animation.history["iteration"].tolist() == STEPS
     grid = [part.ravel() for part in np.meshgrid(animation.xx, animation.yy)]
     for frame, n_steps in enumerate(STEPS):
-        alone = clone(model).set_params(n_steps=n_steps).fit(X, y)
-        np.testing.assert_array_equal(animation.alpha[frame], alone.alpha_)
+        alone = clone(model)
+        core = core_of(alone).set_params(n_steps=n_steps)
+        alone.fit(X, y)
+        np.testing.assert_array_equal(animation.alpha[frame], core.alpha_)
         np.testing.assert_allclose(
             animation.values[frame].ravel(), alone.decision_function(np.column_stack(grid))
         )
-        last = alone.history_.records[-1]
+        last = core.history_.records[-1]
         for name in ("objective_last", "objective_average"):
             assert animation.history[name][frame] == pytest.approx(getattr(last, name))
+
+
+@pytest.mark.parametrize("kind", [PegasosSVC, LinearPegasosSVC])
+def test_animation_of_a_polished_run_ends_with_the_polished_model(moons, kind):
+    model = kind(polish=True, random_state=0)
+    animation = TrainingAnimation.from_estimator(model, *moons, grid_resolution=5)
+    assert len(animation.values) > 5
+    alone = model.fit(*moons)
+    grid = np.column_stack([part.ravel() for part in np.meshgrid(animation.xx, animation.yy)])
+    decisions = alone.decision_function(grid)
+    np.testing.assert_allclose(animation.values[-1].ravel(), decisions)
+    assert animation.history["objective_average"][-1] == pytest.approx(alone.objective_)
+    assert np.flatnonzero(animation.alpha[-1]).tolist() == sorted(alone.support_)
 
 
 def test_animation_has_the_names_of_features_and_classes(moons):
@@ -132,6 +159,14 @@ def test_animation_gif_has_all_frames_that_do_not_jump_and_holds_the_last(animat
     assert np.abs(frames[0] - frames[3])[20:, :12].max() < 16
 
 
+@pytest.mark.skipif(not FFMpegWriter.isAvailable(), reason="ffmpeg is not installed")
+def test_animation_video_has_all_frames_and_holds_the_last(animation, tmp_path, caplog):
+    with caplog.at_level("DEBUG", "matplotlib.animation"):
+        animation.save(tmp_path / "run.mp4", fps=10, dpi=40, hold=0.5)
+    assert (tmp_path / "run.mp4").read_bytes()[4:8] == b"ftyp"
+    assert sum("Grabbing frame" in record.message for record in caplog.records) == 4 + 5
+
+
 def test_animation_page_has_all_frames_and_needs_no_network(animation, tmp_path):
     for name in ("one.html", "other.html"):
         animation.save(str(tmp_path / name), fps=10, dpi=40)
@@ -165,8 +200,9 @@ def test_animation_what_does_not_fit_is_refused(animation, moons, tmp_path):
         (lambda: train(MODEL, X, np.zeros(80)), ("y must have at least two classes",)),
         (lambda: train(MODEL, X[:, :1], y), (r"X must have shape .*, got \(80, 1\)",)),
         (lambda: train(PegasosSVR(), X, y), ("estimator must be a PegasosSVC or Linear",)),
-        (lambda: animation.save(tmp_path / "run.mp4"), ("in .gif or .html, got 'run.mp4'",)),
-        (lambda: animation.save(b"run.gif"), ("path must end in .gif or .html, got b'run.gif'",)),
+        (lambda: train(make_pipeline(SVC()), X, y), ("estimator must be .* got Pipeline",)),
+        (lambda: animation.save(tmp_path / "run.avi"), ("in .gif, .html or .mp4, got 'run.avi'",)),
+        (lambda: animation.save(b"run.gif"), ("path must end in .* got b'run.gif'",)),
         (lambda: animation.plot(plt.subplots(1, 3)[1]), ("ax must hold 2 axes, got 3",)),
         (lambda: animation.plot(frame=4), ("frame must be from -4 to 3, got 4",)),
     ):
