@@ -44,7 +44,13 @@ def run(options: argparse.Namespace) -> int:
         facts = {"file": path, "kind": "model", **_facts_of_model(path, model)}
         lines = list(_model_lines(facts, model))
     else:
-        table = cli.files.read_data(options, finite=False)
+        try:
+            table = cli.files.read_data(options, finite=False)
+        except ValueError:
+            if not options.json:
+                for line in _columns(path):
+                    print(line)
+            raise
         known = cli.files.facts_of(table.X, table.y)
         if options.forecast:
             known |= _forecast(table, known)
@@ -60,6 +66,29 @@ def run(options: argparse.Namespace) -> int:
 
 
 # --- examples ---
+
+
+def _columns(path: str) -> Iterator[str]:
+    """Tell what is in the columns of a text file, some of which hold no numbers."""
+    from pathlib import Path
+
+    from kpegasos.datasets.tables import format_by_name
+
+    if format_by_name(Path(path)) not in ("csv", "tsv"):
+        return
+    import pandas
+
+    try:
+        columns = dict(pandas.read_csv(path, sep=None, engine="python").items())
+    except (ValueError, OSError):  # of which the error itself tells
+        return
+    width = max(map(len, map(str, columns)))
+    for name, values in columns.items():
+        text = "numbers"
+        if not pandas.api.types.is_numeric_dtype(values):
+            different = values.dropna().unique()
+            text = f"{len(different):,} different texts, such as {different[0]!r}"
+        yield f"  {name:<{width}}  {text}"
 
 
 def _forecast(table: Any, facts: dict[str, Any]) -> dict[str, Any]:

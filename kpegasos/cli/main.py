@@ -34,7 +34,12 @@ COMMANDS = (
     "warm",
 )
 #: Packages that a command asks for, and the extras that bring them.
-_EXTRAS = {"websockets": "playground", "onnx": "onnx", "skl2onnx": "onnx"}
+_EXTRAS = {
+    "websockets": "playground",
+    "onnx": "onnx",
+    "skl2onnx": "onnx",
+    "shtab": "completion",
+}
 
 
 class _Version(argparse.Action):
@@ -44,6 +49,16 @@ class _Version(argparse.Action):
         import kpegasos
 
         print(f"kpegasos {kpegasos.__version__}")
+        parser.exit()
+
+
+class _Completion(argparse.Action):
+    """Print what a shell completes words by."""
+
+    def __call__(self, parser: argparse.ArgumentParser, _: object, shell: Any, *__: object) -> None:
+        import shtab
+
+        print(shtab.complete(parser, shell))
         parser.exit()
 
 
@@ -74,6 +89,12 @@ def make_parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.Argument
         epilog="'kpegasos help SUBCOMMAND' tells what a subcommand takes.",
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
+    parser.add_argument(
+        "--completion",
+        action=_Completion,
+        choices=("bash", "zsh", "tcsh"),
+        help="print what the Tab key completes words by in this shell",
+    )
     subparsers = parser.add_subparsers(dest="subcommand", metavar="SUBCOMMAND", required=True)
     for name in COMMANDS:
         command = _command(name)

@@ -99,15 +99,7 @@ def _add_problem(group: argparse._ArgumentGroup) -> None:
     add("--loss", choices=(*_LOSSES, *_REGRESSION_LOSSES), help=loss)
     epsilon = "of a regression; 0.1 unless given"
     add("-p", "--epsilon", type=cli.not_negative, default=0.1, help=epsilon)
-    add(
-        "--weight",
-        action="append",
-        type=_weight,
-        default=[],
-        metavar="LABEL=FACTOR",
-        help="factor of C for a class; -wLABEL FACTOR is the same",
-    )
-    add("--balanced", action="store_true", help="weigh all classes equally")
+    add_weights(group)
     intercept = group.add_mutually_exclusive_group()
     intercept.add_argument(
         "--no-intercept",
@@ -128,6 +120,19 @@ def _add_problem(group: argparse._ArgumentGroup) -> None:
     add("--probability", action="store_true", help=probability)
     add("-n", type=_no_nu, metavar="NU", help=argparse.SUPPRESS)
     add("--shrinking", help=argparse.SUPPRESS)
+
+
+def add_weights(group: argparse._ArgumentGroup) -> None:
+    """Tell a parser of weights of classes."""
+    group.add_argument(
+        "--weight",
+        action="append",
+        type=_weight,
+        default=[],
+        metavar="LABEL=FACTOR",
+        help="factor of C for a class; -wLABEL FACTOR is the same",
+    )
+    group.add_argument("--balanced", action="store_true", help="weigh all classes equally")
 
 
 def _add_training(group: argparse._ArgumentGroup) -> None:
@@ -196,8 +201,7 @@ def _check_options(options: argparse.Namespace) -> None:
         raise cli.UsageError(
             f"--loss must be one of {', '.join(losses)} of {kind}, got {options.loss}"
         )
-    if options.weight and options.balanced:
-        raise cli.UsageError("--balanced and --weight must not be given both")
+    check_weights(options)
     if options.regression and (options.weight or options.balanced):
         raise cli.UsageError("--weight and --balanced must be of a classifier, and this is none")
     if options.regression and options.probability:
@@ -211,6 +215,12 @@ def _check_options(options: argparse.Namespace) -> None:
         )
     if options.scale and options.kernel == "precomputed":
         raise cli.UsageError("--scale must be of features, and a precomputed kernel has none")
+
+
+def check_weights(options: argparse.Namespace) -> None:
+    """Check that weights of classes are given in one way."""
+    if options.weight and options.balanced:
+        raise cli.UsageError("--balanced and --weight must not be given both")
 
 
 # --- the estimator ---
@@ -249,8 +259,7 @@ def make_estimator(options: argparse.Namespace, y: Any) -> Any:
     if options.kernel == "linear":
         given["checkpoints"] = "epoch"
     if not options.regression:
-        weights = "balanced" if options.balanced else _weights(options.weight, y)
-        given["class_weight"] = weights
+        given["class_weight"] = class_weight_of(options, y)
     return estimator.set_params(**given)
 
 
@@ -264,12 +273,14 @@ def _has_certificate(options: argparse.Namespace) -> bool:
     return bool(kernel.positive_definite)
 
 
-def _weights(given: list[tuple[str, float]], y: Any) -> dict[Any, float] | None:
+def class_weight_of(options: argparse.Namespace, y: Any) -> dict[Any, float] | str | None:
     """Look up class weights by the labels that the data have; a label that they lack is told."""
     import numpy as np
 
+    if options.balanced:
+        return "balanced"
     weights = {}
-    for text, factor in given:
+    for text, factor in options.weight:
         found = [label for label in np.unique(y).tolist() if _names(text, label)]
         if found:
             weights[found[0]] = factor

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from kpegasos import cli
+from kpegasos.cli import train
 
 if TYPE_CHECKING:
     from kpegasos import PegasosSVCCV
@@ -29,6 +30,9 @@ fault; 2 for arguments that are; 3 if --strict and the model has not reached --t
 Ctrl-C."""
 
 # --- options: those that are parameters of `PegasosSVCCV` have their names as `dest` ---
+
+#: Of LIBSVM's ``-w1 5``.
+prepared = train.prepared
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -60,6 +64,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="certified relative gap of each cell and of the model; 0.01 unless given",
     )
     cli.add_run_options(group)
+    train.add_weights(group)
     add(
         "--resume",
         metavar="FILE",
@@ -225,6 +230,7 @@ def run(options: argparse.Namespace) -> int:
     place = None if options.model is None else cli.models.place_of(options, y)
     # Indices, which can be kept beside what is done.
     search = _search_of(list(cli.models.folds_for(y, options).split(X, y)), options)
+    search.class_weight = train.class_weight_of(options, y)
     fit = _fitted(search, X, y, options)
     if place is not None and fit.model is not None:
         cli.models.write_model(place, fit.model)
@@ -252,6 +258,7 @@ def _check(options: argparse.Namespace) -> None:
 
     from kpegasos.model_selection.scoring import make_scorer_of
 
+    train.check_weights(options)
     try:
         make_scorer_of(options.scoring)
     except ValueError as error:
@@ -323,8 +330,8 @@ def _fitted(search: PegasosSVCCV, X: Any, y: Any, options: argparse.Namespace) -
         fit = cli.models.run_fit(whole, lambda: whole.fit(X, y))
     except OtherSearchError:
         raise ValueError(
-            f"{options.resume}: holds another search; data, values, folds, metric, kernel and "
-            f"--tol must be the same"
+            f"{options.resume}: holds another search; data, weights, values, folds, metric, "
+            f"kernel and --tol must be the same"
         ) from None
     search.verbose = False  # of this call, and no part of what is kept
     if options.resume is not None:

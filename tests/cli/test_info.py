@@ -54,6 +54,15 @@ def test_data_are_described(tmp_path, kpegasos):
     assert (said["examples"], said["labels"]) == ("25 rows, 1 feature, npz", "25 classes")
 
 
+def test_columns_are_described_where_some_hold_texts(tmp_path, kpegasos):
+    path = tmp_path / "a.csv"
+    path.write_text("a,name,y\n0,anna,1\n3,bob,0\n3,anna,0\n")
+    ran = kpegasos("info", path)
+    assert (ran.status, "line 2, column 'name'" in ran.err) == (1, True)
+    expected = ["a     numbers", "name  2 different texts, such as 'anna'", "y     numbers"]
+    assert [line.strip() for line in ran.out.splitlines()] == expected
+
+
 @pytest.mark.parametrize("numbers", [False, True])
 def test_forecast_is_that_of_a_default_training(tmp_path, kpegasos, numbers):
     X, y = blobs()

@@ -48,6 +48,21 @@ def test_help_is_a_word_as_well(words, capsys):
     assert capsys.readouterr().out.startswith(" ".join(["usage: kpegasos", *words[1:]]))
 
 
+def test_completion_knows_commands_options_and_choices(capsys, tmp_path):
+    pytest.importorskip("shtab", reason="needs shtab")
+    with pytest.raises(SystemExit):
+        parse(["--completion", "bash"])
+    (tmp_path / "complete").write_text(capsys.readouterr().out)
+    script = ["source complete"]
+    for words in ("kpegasos tun", "kpegasos tune --bal", "kpegasos train --kernel additive"):
+        at = words.count(" ")
+        script.append(f"COMP_WORDS=({words}); COMP_CWORD={at}; _shtab_kpegasos; echo $COMPREPLY")
+    done = subprocess.run(
+        ["bash", "-c", "\n".join(script)], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["tune", "--balanced", "additive_chi2"]
+
+
 @pytest.mark.slow
 def test_commands_import_what_they_need(data, tmp_path):
     """A process for each: what another one has imported is there."""

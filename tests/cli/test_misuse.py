@@ -35,6 +35,7 @@ MISUSE = {
         "--resume -": "--resume must be the name of a file",
         "--resume data": "another file",
         "--results same.svg --plot same.svg": "same.svg",
+        "--balanced -w1 2": "--balanced and --weight must not be given both",
         "- --results -": "-",
     },
     "scale data": {

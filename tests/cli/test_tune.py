@@ -63,6 +63,10 @@ def test_settings_are_those_of_the_search(data, kpegasos):
     assert float(best[2]) == pytest.approx(expected.best_score_, 1e-5)
     read = PegasosSVC.from_libsvm("best.model").decision_function(X)
     np.testing.assert_allclose(read, expected.decision_function(X), atol=1e-9)
+    for words, weight in ((["--balanced"], "balanced"), (["-w1", "5"], {1: 5.0})):
+        assert kpegasos("tune", data, "m", *VALUES, *words, "-q").status == 0
+        decisions = search_of(X, y, class_weight=weight).decision_function(X)
+        np.testing.assert_allclose(load("m").decision_function(X), decisions)
     scalers = StandardScaler(), MinMaxScaler((-1.0, 1.0)), MaxAbsScaler()
     for kind, scaler in zip(("standard", "minmax", "maxabs"), scalers, strict=True):
         assert kpegasos("tune", data, "m", *VALUES, "--scale", kind, "-q").status == 0
