@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import ast
+import importlib
+import os
 import shlex
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 from experiments._catalog import HERE, ROOT, Experiment, discover
-from experiments._store import Output, read
+from experiments._store import Output, read, write
 
 #: Quick runs at a time, at most: each has the memory of a small fit.
 _MOST_JOBS = 4
@@ -37,6 +43,14 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         metavar="GROUP",
         help="run a group of an experiment that has groups, and keep its other results; repeatable",
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="run one experiment, into build/set, with another value of a constant of its module; "
+        "repeatable",
     )
     parser.add_argument(
         "--jobs",
@@ -82,6 +96,75 @@ def _list_stale(experiments: Iterable[Experiment], output: Output) -> None:
         _print_table(rows)
 
 
+# --- constants that are set ---
+
+
+class _Changed(Experiment):
+    """A copy of an experiment that the folder of its results has, as its processes import it."""
+
+    def claims(self, results: dict[str, Any]) -> list[Any]:
+        """Say nothing: criteria are those of the published values."""
+        return []
+
+    def load(self) -> ModuleType:
+        """Import the copy by its own name."""
+        import matplotlib
+
+        matplotlib.use("Agg")
+        folder = str(self.path.parent)
+        sys.path.insert(0, folder)
+        os.environ["PYTHONPATH"] = os.pathsep.join([folder, os.environ.get("PYTHONPATH", "")])
+        return importlib.import_module(self.name)
+
+
+def _constants(tree: ast.Module) -> Iterator[tuple[str, Any, Any, Any]]:
+    """Give the constants of a module: name, value, and where the value is."""
+    for node in tree.body:
+        if not isinstance(node, ast.Assign | ast.AnnAssign):
+            continue
+        target: Any = node.targets[0] if isinstance(node, ast.Assign) else node.target
+        found: list[tuple[Any, ...]] = [(target, node.value, vars(node), "value")]
+        if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+            values = node.value.elts
+            pairs = zip(target.elts, values, strict=True)
+            found = [(name, value, values, at) for at, (name, value) in enumerate(pairs)]
+        for name, value, place, at in found:
+            if isinstance(name, ast.Name) and name.id.isupper() and name.id[0] != "_":
+                yield name.id, value, place, at
+
+
+def _changed(experiment: Experiment, settings: Sequence[str], folder: Path) -> Experiment:
+    """Copy an experiment, with other values of its constants and of what is made of them.
+
+    Raises
+    ------
+    ValueError
+        If a constant is not there, or a value cannot be read.
+    """
+    tree = ast.parse(experiment.path.read_bytes())
+    known = {name: where for name, *where in _constants(tree) if not name.endswith("_TIME")}
+    for setting in settings:
+        name, _, text = setting.partition("=")
+        if name not in known:
+            names = ", ".join(sorted(known))
+            raise ValueError(f"--set must be of one of {names} in {experiment.name}, got {name}.")
+        before, place, at = known[name]
+        try:
+            value = text if text.isidentifier() else ast.literal_eval(text)
+        except (ValueError, SyntaxError):
+            raise ValueError(f"--set {name} must be a value of Python, got {text!r}.") from None
+        # One is a list of one.
+        alone = isinstance(before, ast.Tuple) and not isinstance(value, tuple)
+        place[at] = ast.parse(repr((value,) if alone else value), mode="eval").body
+    path = folder / experiment.path.name
+    write(path, ast.unparse(tree))
+    told = ", ".join(settings)
+    return _Changed(**vars(replace(experiment, path=path, full_time=told, quick_time=told)))
+
+
+# --- the command line ---
+
+
 def _error(sentence: str) -> int:
     print(sentence, file=sys.stderr)
     return 2
@@ -102,25 +185,28 @@ def _resume_command(args: argparse.Namespace, names: Sequence[str]) -> str:
     options = ["--quick"] if args.quick else []
     options += ["--figures-only"] if args.figures_only else []
     options += [word for group in args.only for word in ("--only", group)]
+    options += [word for setting in args.set for word in ("--set", setting)]
     options += ["--jobs", str(n_jobs)] if (n_jobs := _jobs(args)) > 1 else []
     options += ["--output", str(args.output)] if args.output else []
     return shlex.join(["python", "-m", "experiments", *names, *options])
 
 
 def _output(args: argparse.Namespace, folder: Path, root: Path) -> Output:
-    """Choose the folders to write to, and keep quick runs away from the full results."""
+    """Choose the folders to write to, and keep other runs away from the full results."""
     published = Output(folder / "results", root / "figures", root / "build" / "partial")
     if args.output:
         output = Output(*(args.output / name for name in ("results", "figures", "partial")))
-    elif args.quick:
-        quick = root / "build" / "quick"
-        output = Output(quick / "results", quick / "figures", published.partial)
+    elif args.quick or args.set:
+        own = root / "build" / ("set" if args.set else "quick")
+        partial = own / "partial" if args.set else published.partial
+        output = Output(own / "results", own / "figures", partial)
     else:
         return published
     both = ((output.results, published.results), (output.figures, published.figures))
-    if args.quick and any(own.resolve() == full.resolve() for own, full in both):
+    if (args.quick or args.set) and any(own.resolve() == full.resolve() for own, full in both):
         raise ValueError(
-            f"--quick must not overwrite full results: choose another --output than {args.output}."
+            f"--{'set' if args.set else 'quick'} must not overwrite full results: choose another "
+            f"--output than {args.output}."
         )
     return output
 
@@ -149,12 +235,17 @@ def main(argv: Sequence[str] | None = None, *, folder: Path = HERE, root: Path =
     if unknown:
         known = ", ".join(experiments) or "none"
         return _error(f"Unknown experiment {', '.join(unknown)}; there are: {known}.")
-    try:
-        output = _output(args, folder, root)
-    except ValueError as error:
-        return _error(str(error))
     everything = args.all or not args.names
     names = list(experiments if everything else dict.fromkeys(args.names))
+    try:
+        output = _output(args, folder, root)
+        if args.set and (everything or len(names) > 1):
+            raise ValueError("--set must be of one experiment.")
+        if args.set:
+            changed = _changed(experiments[names[0]], args.set, output.results)
+            experiments = {changed.name: changed}
+    except ValueError as error:
+        return _error(str(error))
     if args.stale:
         _list_stale([experiments[name] for name in names], output)
         return 0

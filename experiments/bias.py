@@ -1,4 +1,4 @@
-"""The bias by the four treatments of MPB 2011, section 6, on one objective.
+"""The bias by the four treatments of the journal paper, section 6, on one objective.
 
 All are judged by f(w, b) = λ/2 ‖w‖² + mean hinge of y(⟨w, x⟩ + b), in which b is free, and by the
 distance of b from the optimal one, which LIBSVM finds. The treatments, by mini-batches of k

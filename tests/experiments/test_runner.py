@@ -50,6 +50,13 @@ def test_misuse_is_one_line_before_anything_runs(bench, capsys):
         (["line", "--jobs", "0"], "--jobs must be at least 1, got 0.\n"),
         (["line", "--quick", "--output", bench.root / "experiments"], full),
         (["line", "--quick", "--output", bench.root], full),
+        (["line", "--set", "N_ROWS=2", "--output", bench.root], "--set must not overwrite"),
+        (["--set", "N_ROWS=2"], "--set must be of one experiment.\n"),
+        (
+            ["line", "--set", "ROWS=2"],
+            "--set must be of one of LAST_SEED, N_ROWS, QUICK_ROWS, SEEDS in line, got ROWS.\n",
+        ),
+        (["line", "--set", "SEEDS=1 2"], "--set SEEDS must be a value of Python, got '1 2'.\n"),
     ):
         assert bench(*arguments) == 2
         assert sentence in capsys.readouterr().err
@@ -92,6 +99,24 @@ def test_quick_leaves_full_results_alone(bench):
     assert [_contents(folder) for folder in folders] == before
     quick = bench.results("build/quick/results")
     assert (len(quick["results"]["table"]), quick["meta"]["quick"]) == (3, True)
+
+
+def test_set_constants_and_what_is_made_of_them_leave_full_results_alone(
+    bench, capsys, monkeypatch
+):
+    monkeypatch.setenv("PYTHONPATH", "")
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    bench("line")
+    assert "✓ A line is straight. It is." in capsys.readouterr().out
+    folders = bench.folder / "results", bench.root / "figures"
+    before = [_contents(folder) for folder in folders]
+    assert bench("line", "--set", "N_ROWS=2", "--set", "SEEDS=5") == 0
+    assert [_contents(folder) for folder in folders] == before
+    changed = bench.results("build/set/results")["results"]
+    assert (len(changed["table"]), changed["seeds"], changed["last_seed"]) == (2, [5], 5)
+    said = capsys.readouterr().out
+    assert "line: A line through the origin. (N_ROWS=2, SEEDS=5)" in said
+    assert "straight" not in said
 
 
 # Figures
