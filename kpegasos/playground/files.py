@@ -68,8 +68,10 @@ def state_of_table(path: Path) -> dict[str, Any]:
 def state_of_text(text: str) -> dict[str, Any]:
     """Read a table: two columns of features, one of labels, and maybe one named "test".
 
-    Columns are divided by commas, semicolons, tabs or blanks. The first line may name them. Labels
-    may be any names; the first in their order is class 0. The page reads tables in the same way.
+    Columns are divided by commas, semicolons, tabs or blanks; numbers may have decimal commas where
+    the first line has semicolons or tabs. The first line may name columns. Labels may be any names,
+    which the state has as "names"; the first in their order is class 0. The page reads tables in
+    the same way.
 
     Raises
     ------
@@ -102,20 +104,35 @@ def state_of_text(text: str) -> dict[str, Any]:
             )
         X.append([float(row[0]), float(row[1])])
         names.append(row[2])
-        test.append(width == 4 and row[3].lower() in ("1", "true", "test", "yes"))
+        if width == 4 and row[3].lower() not in _HELD_OUT:
+            raise MessageError(
+                f"table must have 1 or 0 in its fourth column, for points that are held out or "
+                f"not, got {shown(row[3])} in line {place}",
+            )
+        test.append(width == 4 and _HELD_OUT[row[3].lower()])
     classes = sorted(set(names), key=_natural)
     if len(classes) > MOST_CLASSES:
         raise MessageError(
             f"table must have at most {MOST_CLASSES} classes, got {len(classes)} instead"
         )
-    return state_of_points(X, [classes.index(name) for name in names], test)
+    return {**state_of_points(X, [classes.index(name) for name in names], test), "names": classes}
+
+
+#: What the fourth column of a table may have.
+_HELD_OUT = {
+    **dict.fromkeys(("1", "true", "test", "yes"), True),
+    **dict.fromkeys(("0", "false", "train", "no", ""), False),
+}
 
 
 def _divider(line: str) -> Any:
     """Find out what divides a line as this one wants it."""
     for mark in "\t;,":
         if mark in line:
-            return lambda text: [part.strip().strip("\"'") for part in text.split(mark)]
+            return lambda text: [
+                part.replace(",", ".") if place < 2 else part
+                for place, part in enumerate(each.strip().strip("\"'") for each in text.split(mark))
+            ]
     return lambda text: re.split(r"\s+", text.strip())
 
 

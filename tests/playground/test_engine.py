@@ -199,7 +199,7 @@ def test_presets_are_drawn_as_numpy_draws_them(page, name):
 def test_tables_are_read_as_the_command_reads_them(page, text):
     try:
         state = state_of_text(text)
-        expected = {name: state[name] for name in ("points", "labels", "test")}
+        expected = {name: state[name] for name in ("points", "labels", "test", "names")}
     except MessageError as error:
         expected = f"{error.parameter}: {error}"
     assert made(page, "tables", "tablePoints", text) == expected

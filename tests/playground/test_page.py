@@ -235,7 +235,16 @@ def test_link_carries_the_whole_state_and_pages_are_independent(opened, site):
     other.page.get_by_text("Your own table").click()
     other.page.locator(".kp-table").fill("height,width,kind\n0,0,cat\n1,1,dog\n0,1,cat")
     other.button("Take").click()
-    other.wait_for(".kp-summary", "3 points: A 2, B 1")
+    other.wait_for(".kp-summary", "3 points: A (cat) 2, B (dog) 1")
+    assert other.page.locator(".kp-banner:visible").count() == 0
+    other.page.locator(".kp-table").fill("170,60,cat\n180,90,dog\n150,50,cat")
+    other.button("Take").click()
+    other.wait_for(".kp-banner", "“Standardise” scales them")
+    other.button("Standardise").click()
+    other.page.locator(".kp-banner").wait_for(state="hidden")
+    other.button("Undo").click()
+    other.button("Undo").click()
+    other.wait_for(".kp-summary", "3 points: A (cat) 2, B (dog) 1")
     assert one.settled().pictures(".kp-picture") == pictures
     one.button("Undo").click()
     one.wait_for(".kp-summary", "200 points")

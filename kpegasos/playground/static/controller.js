@@ -10,8 +10,8 @@ import { createClock, showsSingleSteps, STEP_LIMIT, stepsPerEpoch, stepsPerSecon
 import { SETTING_KEYS } from "./controls.js";
 import { lacksHistory, withFrame } from "./curves.js";
 import { DATA_KEYS } from "./data.js";
-import { epochSize, trainClasses, withData, withKernel } from "./edits.js";
-import { withMovedPoint, withoutPoints, withPoints, withSetting } from "./edits.js";
+import { areFarFromStandard, epochSize, trainClasses, withData, withKernel } from "./edits.js";
+import { withMovedPoint, withoutPoints, withPoints, withSetting, withStandardPoints } from "./edits.js";
 import { createRequests } from "./requests.js";
 import { completeState, createHistory, emptyDocument } from "./state.js";
 import { createTimings } from "./timings.js";
@@ -19,6 +19,11 @@ import { DEFAULT_VIEW, viewOf } from "./viewport.js";
 
 /** Epochs that the time axis has at least. */
 const FIRST_EPOCHS = 20;
+
+const FAR_FROM_STANDARD = {
+  tone: "info",
+  text: "The columns have other sizes than 1, which kernels of distances expect: “Standardise” scales them.",
+};
 
 /** Milliseconds without an edit after which the history is asked for. */
 const SETTLE_TIME = 120;
@@ -30,7 +35,8 @@ const FIRST_PRESET = { name: "moons", n: 200, noise: 0.2, test_share: 0.25, clas
 
 /**
  * @param {any} transport
- * @param {{state: any, view: any, t: number|null, draw: () => void, openFile: (file: any) => void}} options
+ * @param {{state: any, view: any, t: number|null, names: string[]|null, draw: () => void,
+ *          openFile: (file: any) => void}} options
  */
 export function createController(transport, options) {
   const history = createHistory(emptyDocument());
@@ -91,9 +97,9 @@ export function createController(transport, options) {
 
   function start(hello) {
     started = true;
-    const first = options.state ?? hello.state;
-    if (!first?.points?.length) {
-      if (first) history.reset({ state: completeState(first), view: DEFAULT_VIEW });
+    const { names = options.names, ...first } = options.state ?? hello.state ?? {};
+    if (!first.points?.length) {
+      if (first.points) history.reset({ state: completeState(first), view: DEFAULT_VIEW });
       requests.loadPreset();
       history.reset(history.document);
       ui.t = firstStep();
@@ -101,8 +107,9 @@ export function createController(transport, options) {
       return;
     }
     const state = completeState(first);
-    history.reset({ state, view: options.view ?? viewOf(state.points) });
+    history.reset({ state, view: options.view ?? viewOf(state.points), names });
     changed(null);
+    if (names && areFarFromStandard(state.points)) ui.notice = FAR_FROM_STANDARD;
     ui.t = options.t ?? hello.t ?? firstStep();
     needsHistory = true;
     ask();
@@ -197,9 +204,9 @@ export function createController(transport, options) {
     if (since !== null) timings.edited(ui.revision, since);
   }
 
-  function edit(next, key = null, since = performance.now(), view = history.document.view) {
+  function edit(next, key = null, since = performance.now(), changes = {}) {
     if (next === history.document.state) return;
-    history.edit({ state: next, view }, key);
+    history.edit({ ...history.document, state: next, ...changes }, key);
     changed(since);
     editedAt = performance.now();
     lateTimer = setTimeout(render, PATIENCE);
@@ -211,7 +218,7 @@ export function createController(transport, options) {
   function replaceState(message) {
     const state = completeState(message.state);
     if (message.t) ui.t = message.t;
-    edit(state, null, performance.now(), viewOf(state.points));
+    edit(state, null, performance.now(), { view: viewOf(state.points), names: null });
   }
 
   function pause() {
@@ -247,7 +254,9 @@ export function createController(transport, options) {
   }
 
   function takeData(data, key) {
-    edit(withData(history.document.state, data), key, performance.now(), viewOf(data.points));
+    const { points, names = null } = data;
+    edit(withData(history.document.state, data), key, performance.now(), { view: viewOf(points), names });
+    if (names && areFarFromStandard(points)) ui.notice = FAR_FROM_STANDARD;
   }
 
   const actions = {
@@ -280,9 +289,12 @@ export function createController(transport, options) {
     undo: () => travel(history.undo),
     redo: () => travel(history.redo),
     fitView() {
-      const { state } = history.document;
-      history.edit({ state, view: viewOf(state.points) }, "view");
+      history.edit({ ...history.document, view: viewOf(history.document.state.points) }, "view");
       render();
+    },
+    standardise() {
+      const next = withStandardPoints(history.document.state);
+      edit(next, null, performance.now(), { view: viewOf(next.points) });
     },
     setTool: (tool) => set({ tool }),
     setLabel(label) {
@@ -345,11 +357,12 @@ export function createController(transport, options) {
   }
 
   function snapshot() {
-    const { state, view } = history.document;
+    const { state, view, names = null } = history.document;
     return {
       ...ui,
       state,
       view,
+      names,
       phase: phase(),
       horizon: horizon(),
       epochSteps: epochSteps(),

@@ -81,15 +81,19 @@ export function createTools(actions) {
       setAttribute(undo, "disabled", !ui.canUndo);
       setAttribute(redo, "disabled", !ui.canRedo);
       setAttribute(clear, "disabled", ui.state.points.length === 0);
-      setText(summary, summaryOf(ui.state));
+      setText(summary, summaryOf(ui.state, ui.names));
     },
   };
 }
 
-function summaryOf(state) {
+function summaryOf(state, names) {
   const counts = [0, 0, 0, 0];
   for (const label of state.labels) counts[label]++;
-  const parts = counts.flatMap((count, label) => (count ? [`${classLetter(label)} ${formatWhole(count)}`] : []));
+  const nameOf = (label) => {
+    const [letter, name] = [classLetter(label), names?.[label] ?? classLetter(label)];
+    return name === letter ? letter : `${letter} (${name.slice(0, 20)})`;
+  };
+  const parts = counts.flatMap((count, label) => (count ? [`${nameOf(label)} ${formatWhole(count)}`] : []));
   const held = state.test.filter(Boolean).length;
   if (held) parts.push(`${formatWhole(held)} held out`);
   const points = state.points.length === 1 ? "point" : "points";
@@ -180,8 +184,9 @@ function tableControls(actions) {
       "div",
       { class: "kp-row" },
       button({ label: "Take the points of the table", text: "Take", onClick: () => actions.loadTable(text.value) }),
-      file,
+      button({ label: "Scale coordinates to mean 0 and variance 1", text: "Standardise", onClick: actions.standardise }),
     ),
+    file,
     error,
     el("p", { class: "kp-caption", text: "A file can also be dropped anywhere on the page." }),
   );

@@ -49,6 +49,27 @@ export function withData(state, { points, labels, test }) {
 }
 
 /**
+ * All points with coordinates of mean 0 and variance 1.
+ * @param {any} state
+ */
+export function withStandardPoints(state) {
+  const columns = [0, 1].map((axis) => deviationOf(state.points.map((point) => point[axis])));
+  const scaled = (point) => point.map((x, axis) => (x - columns[axis].mean) / (columns[axis].deviation || 1));
+  return { ...state, points: state.points.map(scaled) };
+}
+
+/** Whether kernels of width 1 see next to nothing of the points, or all as one. @param {number[][]} points */
+export function areFarFromStandard(points) {
+  const deviations = [0, 1].map((axis) => deviationOf(points.map((point) => point[axis])).deviation);
+  return Math.max(...deviations) > 10 || Math.max(...deviations) > 10 * Math.min(...deviations);
+}
+
+function deviationOf(values) {
+  const mean = values.reduce((sum, x) => sum + x, 0) / values.length;
+  return { mean, deviation: Math.sqrt(values.reduce((sum, x) => sum + (x - mean) ** 2, 0) / values.length) };
+}
+
+/**
  * A setting of the model; `C` and `lam` stand for each other, and the one that is set counts.
  * @param {any} state
  * @param {string} key

@@ -19,7 +19,7 @@ import { createTimeline } from "./timeline.js";
 /**
  * @param {HTMLElement} element that becomes the playground
  * @param {any} transport to an engine
- * @param {{state?: any, view?: any, t?: number|null, theme?: "auto"|"light"|"dark", link?: boolean,
+ * @param {{state?: any, view?: any, t?: number|null, names?: string[]|null, theme?: "auto"|"light"|"dark", link?: boolean,
  *          keys?: EventTarget}} [options] what to begin with, if not the engine's; whether links are written to
  *   the address; where keys are listened to
  * @returns {{destroy: () => void, timings: any}}
@@ -41,6 +41,7 @@ export function mount(element, transport, options = {}) {
     state: options.state ?? null,
     view: options.view ?? null,
     t: options.t ?? null,
+    names: options.names ?? null,
     openFile: (file) => saving.openFile(file),
     draw() {
       palette ??= readPalette(root);

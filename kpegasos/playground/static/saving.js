@@ -25,9 +25,9 @@ export function createSaving({ actions, dialog, panes, root }) {
       joined(shown, readPalette(root).paper).toBlob((blob) => blob && saveBlob(blob, "kpegasos.png"));
     },
     async copyLink() {
-      const { state, view, t } = actions.ui();
+      const { state, view, t, names } = actions.ui();
       const address = new URL(location.href);
-      address.hash = await encodeLink({ state, view, t });
+      address.hash = await encodeLink({ state, view, t, names });
       if (actions.ownsAddress) window.history.replaceState(null, "", address.hash);
       await saving.copyText(address.href, "The link is copied: it carries all points and settings.");
     },

@@ -32,7 +32,8 @@ const DEFAULT_STATE = Object.freeze({
 });
 
 /**
- * @typedef {{state: any, view: import("./viewport.js").View}} Document
+ * @typedef {{state: any, view: import("./viewport.js").View, names?: string[]|null}} Document the names are those
+ *   that a table has for its classes
  */
 
 /** @returns {Document} */

@@ -4,6 +4,10 @@
 import { ENGINE_LIMITS, RefusedError } from "./checks.js";
 import { pythonFloat } from "./python_text.js";
 
+/** What the fourth column may have. */
+const HELD_OUT = ["1", "true", "test", "yes"];
+const TO_TRAIN = ["0", "false", "train", "no", ""];
+
 /** A number as Python reads it, or NaN. */
 function tableNumber(text) {
   return /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(text) ? Number(text) : NaN;
@@ -24,7 +28,9 @@ function refusedTable(expected, came) {
 function dividerOf(line) {
   const mark = ["\t", ";", ","].find((each) => line.includes(each));
   if (mark === undefined) return (text) => text.trim().split(/\s+/);
-  return (text) => text.split(mark).map((part) => part.trim().replace(/^["']+|["']+$/g, ""));
+  const plain = (part) => part.trim().replace(/^["']+|["']+$/g, "");
+  // Numbers may have decimal commas.
+  return (text) => text.split(mark).map((part, k) => (k < 2 ? plain(part).replaceAll(",", ".") : plain(part)));
 }
 
 /** Labels that are numbers by size, before names. */
@@ -39,7 +45,7 @@ function inLabelOrder(a, b) {
  * Points of a table: two columns of features, one of labels, and maybe one that says which points
  * are held out. Columns are divided by commas, semicolons, tabs or blanks.
  * @param {string} text
- * @returns {{points: number[][], labels: number[], test: boolean[]}}
+ * @returns {{points: number[][], labels: number[], test: boolean[], names: string[]}} with what the classes were called
  */
 export function tablePoints(text) {
   if (typeof text !== "string" || text.length > ENGINE_LIMITS.text) {
@@ -59,7 +65,8 @@ export function tablePoints(text) {
   return {
     points: rows.map(({ row }) => [tableNumber(row[0]), tableNumber(row[1])]),
     labels: rows.map(({ row }) => names.indexOf(row[2])),
-    test: rows.map(({ row }) => ["1", "true", "test", "yes"].includes(row[3]?.toLowerCase())),
+    test: rows.map(({ row }) => HELD_OUT.includes(row[3]?.toLowerCase())),
+    names,
   };
 }
 
@@ -75,7 +82,12 @@ function requireRows(rows) {
     const came = `${width} columns; choose two features`;
     throw refusedTable("have two columns of features and one of labels", came);
   }
+  const unclear = rows.find(({ row }) => row.length === 4 && ![...HELD_OUT, ...TO_TRAIN].includes(row[3].toLowerCase()));
   const wrong = rows.find(({ row }) => row.length !== width || !row.slice(0, 2).every(isCoordinate));
+  if (unclear !== undefined && !(wrong?.place <= unclear.place)) {
+    const expected = "have 1 or 0 in its fourth column, for points that are held out or not";
+    throw refusedTable(expected, `'${unclear.row[3].slice(0, 117)}' in line ${unclear.place}`);
+  }
   if (wrong === undefined) return;
   const size = coordinate.toLocaleString("en");
   const expected = `have two numbers of at most ${size} in size and a label in each line`;
