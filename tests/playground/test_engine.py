@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from kpegasos.playground.session import Session
 from kpegasos.utils.validation import draw_seed
 from tests.playground.browser import CALL
 
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "playground.md"
 #: Runs in the page: answers of a new engine to some messages.
 ANSWERS = """async (messages) => {
     const { createEngine } = await import("./engine.js");
@@ -193,6 +195,15 @@ def test_presets_are_drawn_as_numpy_draws_them(page, name):
         preset["classes"] = 3 if name == "blobs" else 2
         found = made(page, "presets", "presetPoints", preset)
         assert not list(differences(found, preset_points(**preset)))
+
+
+def test_lesson_has_a_link_for_each_step_whose_states_are_accepted(page):
+    lesson = page.evaluate("import('./lesson.js').then(module => module.LESSON)")
+    for number, step in enumerate(lesson):
+        state = made(page, "lesson", "lessonState", number)
+        assert shown(session_of(state), step["t"])["status"] == "ok"
+    linked = re.findall(r"playground/index\.html#lesson=(\d+)", PAGE.read_text(encoding="utf-8"))
+    assert list(map(int, linked)) == list(range(1, len(lesson) + 1))
 
 
 @pytest.mark.parametrize("text", TABLES)

@@ -82,6 +82,29 @@ def test_page_without_python_works_by_itself(static, opened):
     assert all(request.method == "GET" for request in page.requests)
 
 
+@pytest.mark.slow
+def test_lesson_goes_on_from_a_link_and_can_be_alone_on_a_slide(static, opened):
+    page = opened(f"{static[1]}#lesson=4")
+    page.wait_for(".kp-lesson", "4 of 8. Moons, half of them held out.")
+    assert (page.field("C").input_value(), page.step) == ("0.01", 20_000)
+    assert page.button("Undo").is_disabled()
+    page.button("Next").click()
+    page.wait_for(".kp-lesson", "5 of 8")
+    assert (page.field("C").input_value(), page.step) == ("1000", 20_000)
+    assert page.unreached() == []
+    page.button("End the lesson").click()
+    page.button("Lesson").click()
+    page.wait_for(".kp-lesson", "1 of 8")
+    for size in ((1000, 600), (760, 560)):
+        viewport = dict(zip(("width", "height"), size, strict=True))
+        slide = opened(f"{static[1]}?embed#lesson=2", viewport=viewport)
+        assert [slide.button(name).is_visible() for name in ("Undo", "Export", "Next")] == [0, 0, 1]
+        slide.wait_for(".kp-pane-title", "Polynomial")
+        assert slide.unreached(".kp-lesson") == slide.unreached(".kp-timeline") == []
+        root = "document.documentElement"
+        assert slide.page.evaluate(f"[{root}.scrollWidth, {root}.scrollHeight]") == list(size)
+
+
 # --- with the server ---
 
 

@@ -12,6 +12,7 @@ import { lacksHistory, withFrame } from "./curves.js";
 import { DATA_KEYS } from "./data.js";
 import { areFarFromStandard, epochSize, trainClasses, withData, withKernel } from "./edits.js";
 import { withMovedPoint, withoutPoints, withPoints, withSetting, withStandardPoints } from "./edits.js";
+import { LESSON, lessonState } from "./lesson.js";
 import { createRequests } from "./requests.js";
 import { completeState, createHistory, emptyDocument } from "./state.js";
 import { createTimings } from "./timings.js";
@@ -35,7 +36,7 @@ const FIRST_PRESET = { name: "moons", n: 200, noise: 0.2, test_share: 0.25, clas
 
 /**
  * @param {any} transport
- * @param {{state: any, view: any, t: number|null, names: string[]|null, draw: () => void,
+ * @param {{state: any, view: any, t: number|null, names: string[]|null, lesson: number|null, draw: () => void,
  *          openFile: (file: any) => void}} options
  */
 export function createController(transport, options) {
@@ -64,6 +65,7 @@ export function createController(transport, options) {
     working: 0,
     notice: null,
     preset: FIRST_PRESET,
+    lesson: null,
   };
   let started = false;
   let needsHistory = true;
@@ -97,6 +99,11 @@ export function createController(transport, options) {
 
   function start(hello) {
     started = true;
+    if (options.lesson !== null) {
+      openLesson(options.lesson);
+      history.reset(history.document);
+      return;
+    }
     const { names = options.names, ...first } = options.state ?? hello.state ?? {};
     if (!first.points?.length) {
       if (first.points) history.reset({ state: completeState(first), view: DEFAULT_VIEW });
@@ -221,6 +228,15 @@ export function createController(transport, options) {
     edit(state, null, performance.now(), { view: viewOf(state.points), names: null });
   }
 
+  /** Shows a step of the lesson, or no more of it. */
+  function openLesson(lesson) {
+    set({ lesson });
+    if (lesson === null) return;
+    const [{ preset, t }, state] = [LESSON[lesson], lessonState(lesson)];
+    set({ preset, t, furthest: t, playing: false });
+    edit(state, null, performance.now(), { view: viewOf(state.points), names: null });
+  }
+
   function pause() {
     ui.playing = false;
     settle();
@@ -265,6 +281,7 @@ export function createController(transport, options) {
     render,
     fail,
     seek,
+    openLesson,
     addPoint(point, key, since) {
       const { state } = history.document;
       const limit = ui.hello?.points_limit ?? Infinity;

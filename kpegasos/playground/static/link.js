@@ -1,5 +1,6 @@
 // @ts-check
 /** A link that carries the whole state: deflated JSON in the fragment, which browsers do not send. */
+import { LESSON } from "./lesson.js";
 
 const LINK_KEY = "#state=";
 
@@ -22,6 +23,8 @@ export async function encodeLink(content) {
  * @returns {Promise<any>} null if it carries nothing that can be read
  */
 export async function decodeLink(fragment) {
+  const lesson = /^#lesson=(\d+)$/.exec(fragment);
+  if (lesson && LESSON[Number(lesson[1]) - 1]) return { lesson: Number(lesson[1]) - 1 };
   if (!fragment.startsWith(LINK_KEY)) return null;
   try {
     const text = atob(fragment.slice(LINK_KEY.length).replaceAll("-", "+").replaceAll("_", "/"));

@@ -9,6 +9,7 @@ import { button, el, setAttribute } from "./dom.js";
 import { createExplanation } from "./explain.js";
 import { segmentedChoice } from "./fields.js";
 import { attachKeys } from "./keyboard.js";
+import { createLesson } from "./lesson.js";
 import { createBanner, createStatus } from "./notices.js";
 import { readPalette } from "./palette.js";
 import { createPane } from "./panes.js";
@@ -19,9 +20,10 @@ import { createTimeline } from "./timeline.js";
 /**
  * @param {HTMLElement} element that becomes the playground
  * @param {any} transport to an engine
- * @param {{state?: any, view?: any, t?: number|null, names?: string[]|null, theme?: "auto"|"light"|"dark", link?: boolean,
- *          keys?: EventTarget}} [options] what to begin with, if not the engine's; whether links are written to
- *   the address; where keys are listened to
+ * @param {{state?: any, view?: any, t?: number|null, names?: string[]|null, lesson?: number|null,
+ *          theme?: "auto"|"light"|"dark", link?: boolean, embed?: boolean, keys?: EventTarget}} [options] what to
+ *   begin with, if not the engine's; whether links are written to the address; whether panes, curves and time are all;
+ *   where keys are listened to
  * @returns {{destroy: () => void, timings: any}}
  */
 export function mount(element, transport, options = {}) {
@@ -30,6 +32,7 @@ export function mount(element, transport, options = {}) {
     class: "kp-root",
     "data-theme": options.theme ?? "auto",
     "data-lm-suppress-shortcuts": "true",
+    "data-embed": options.embed ?? false,
   });
   const views = [];
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
@@ -42,6 +45,7 @@ export function mount(element, transport, options = {}) {
     view: options.view ?? null,
     t: options.t ?? null,
     names: options.names ?? null,
+    lesson: options.lesson ?? null,
     openFile: (file) => saving.openFile(file),
     draw() {
       palette ??= readPalette(root);
@@ -93,6 +97,7 @@ export function mount(element, transport, options = {}) {
 function build(root, panes, dialog, actions) {
   const status = createStatus();
   const banner = createBanner(actions);
+  const lesson = createLesson(actions);
   const menu = createExportMenu(actions);
   const tools = createTools(actions);
   const sources = createSources(actions);
@@ -114,10 +119,12 @@ function build(root, panes, dialog, actions) {
       status.node,
       el("span", { class: "kp-spring" }),
       menu.node,
+      button({ label: "Lesson", icon: "lesson", onClick: () => actions.openLesson(0) }),
       button({ label: "Light or dark", icon: "theme", onClick: actions.turnTheme }),
       button({ label: "Help", icon: "help", key: "?", onClick: actions.help }),
       banner.node,
     ),
+    lesson.node,
     el("aside", { class: "kp-side kp-side-tools", "aria-label": "Drawing" }, tools.node),
     el("aside", { class: "kp-side kp-side-data", "aria-label": "Data" }, sources.node),
     stage,
@@ -125,7 +132,7 @@ function build(root, panes, dialog, actions) {
     timeline.node,
     dialog.node,
   );
-  return [status, banner, menu, tools, sources, ...columns, tabs, controls, timeline];
+  return [status, banner, lesson, menu, tools, sources, ...columns, tabs, controls, timeline];
 }
 
 /** A pane, its numbers, and its curves or the explanation of its step. */
@@ -145,6 +152,7 @@ function createColumn(pane, number, actions) {
     node,
     update(ui) {
       setAttribute(node, "hidden", !ui.state.panes[number]);
+      if (!ui.state.panes[number]) return;
       setAttribute(charts.node, "hidden", ui.tab !== "curves");
       setAttribute(explanation.node, "hidden", ui.tab !== "explain");
       pane.update(ui);

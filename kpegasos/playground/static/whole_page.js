@@ -11,6 +11,7 @@ export async function startPage(makeTransport) {
   const page = mount(document.getElementById("kpegasos"), makeTransport(), {
     ...linked,
     link: true,
+    embed: new URLSearchParams(location.search).has("embed"),
     keys: document,
   });
   Object.assign(window, { kpegasosTimings: page.timings });
