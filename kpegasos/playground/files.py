@@ -190,7 +190,7 @@ def file_message(request: dict[str, Any], scene: Scene, models: list[PegasosSVC]
     }
     if not models:
         raise MessageError(
-            f"points must be of two classes, and t 1 at least, for a file of models, got {what!r}",
+            "points must be of two classes, and t 1 at least, for a picture of models",
         )
     if what == "gif":
         content = _animation(scene, models)

@@ -253,7 +253,7 @@ export function createController(transport, options) {
 
   function fail(parameter, message) {
     const places = placesOf(parameter);
-    const sentence = message.replace(/^panes\[\d\]\./, "");
+    const sentence = message.replace(/^(panes\[\d\]|step)\./, "");
     if (places.length) ui.errors = { ...ui.errors, ...Object.fromEntries(places.map((place) => [place, sentence])) };
     else ui.notice = { tone: "error", text: message };
     render();
@@ -262,6 +262,7 @@ export function createController(transport, options) {
   /** The controls that a parameter belongs to. */
   function placesOf(parameter) {
     if (!parameter) return [];
+    if (parameter === "step.scale") return ["scale"];
     if (/^panes\[\d\]\.(kernel|gamma|degree|coef0)$/.test(parameter)) return [parameter];
     if (["gamma", "degree", "coef0", "kernel"].includes(parameter)) {
       return history.document.state.panes.map((_, k) => `panes[${k}].${parameter}`);

@@ -1,6 +1,5 @@
 // @ts-check
 /** What the page asks an engine for beside frames, and the points and files that it makes by itself. */
-import { RefusedError } from "./checks.js";
 import { scriptOf } from "./code.js";
 import { MANY_CLASSES } from "./data.js";
 import { trainClasses } from "./edits.js";
@@ -50,9 +49,9 @@ export function createRequests({ client, ui, about, takeData, takeFrame, fail, s
   /** The script of the picture, as a file. */
   function codeFile(algorithm) {
     const { state, revision, t } = about();
-    if (ui.refused === revision) throw new RefusedError("state", "be accepted for code", "one that was refused");
+    if (ui.refused === revision) throw { message: "There is no code: what is wrong stands beside its control." };
     if (t === 0 || trainClasses(state).length < 2) {
-      throw new RefusedError("points", "be of two classes, and t 1 at least, for a file of models", "code");
+      throw { message: "There is no model to write code for without points of two classes and a step." };
     }
     return { name: "playground.py", media_type: "text/x-python", text: scriptOf(state, t, algorithm) };
   }
