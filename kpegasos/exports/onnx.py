@@ -449,8 +449,9 @@ def pipeline_to_onnx(pipeline: Any, path: str | PathLike[str]) -> None:
         whole = compose.merge_models(first, last, io_map=joint)
         onnx.checker.check_model(whole, full_check=True)
     except Exception as error:  # of skl2onnx and of onnx, which raise all kinds
+        why = str(error).strip().partition("\n")[0]
         raise ValueError(
-            f"pipeline must have steps of which skl2onnx makes graphs in float64, got {error}"
+            f"pipeline must have steps of which skl2onnx makes graphs in float64, got {why}"
         ) from error
     write_whole(path, [whole.SerializeToString()])
 
