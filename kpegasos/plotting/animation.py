@@ -291,11 +291,11 @@ class TrainingAnimation:
         before, model = None, estimator
         if isinstance(estimator, Pipeline):
             before, model = clone(estimator)[:-1], estimator[-1]
-        is_instance = not isinstance(model, type) and hasattr(model, "checkpoints")
-        if not (is_instance and is_classifier(model)):
+        has_all = all(hasattr(model, name) for name in ("checkpoints", "polish", "set_callbacks"))
+        if isinstance(model, type) or not (has_all and is_classifier(model)):
             raise ValueError(
                 "estimator must be a PegasosSVC or LinearPegasosSVC, or a Pipeline that ends in "
-                f"one, got {shown(estimator)} instead"
+                f"one, with callbacks of scikit-learn, got {shown(estimator)} instead"
             )
         n_points = as_integer("grid_resolution", grid_resolution, least=2, most=10_000)
         eps = optional(as_number, "eps", eps, least=0.0, most=1e100)
