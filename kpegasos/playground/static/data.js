@@ -91,7 +91,7 @@ function summaryOf(state, names) {
   for (const label of state.labels) counts[label]++;
   const nameOf = (label) => {
     const [letter, name] = [classLetter(label), names?.[label] ?? classLetter(label)];
-    return name === letter ? letter : `${letter} (${name.slice(0, 20)})`;
+    return name === letter ? letter : `${letter} (${String(name).slice(0, 20)})`;
   };
   const parts = counts.flatMap((count, label) => (count ? [`${nameOf(label)} ${formatWhole(count)}`] : []));
   const held = state.test.filter(Boolean).length;

@@ -30,8 +30,8 @@ export async function decodeLink(fragment) {
     const text = atob(fragment.slice(LINK_KEY.length).replaceAll("-", "+").replaceAll("_", "/"));
     const bytes = Uint8Array.from(text, (character) => character.charCodeAt(0));
     const plain = await throughStream(bytes, new DecompressionStream("deflate-raw"));
-    const content = JSON.parse(new TextDecoder().decode(plain));
-    return Array.isArray(content?.state?.points) ? content : null;
+    const { state, view, t, names } = JSON.parse(new TextDecoder().decode(plain));
+    return Array.isArray(state.points) ? { state, view, t, names } : null;
   } catch {
     return null;
   }
