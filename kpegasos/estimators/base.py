@@ -73,7 +73,7 @@ Parameters = ParamSpec("Parameters")
 Estimator = TypeVar("Estimator")
 
 _PENALTY = "the penalty is the squared norm; `lam` or `C` is its weight"
-_STEPS = "steps are 1 / (lam · t); `kpegasos.pegasos` takes others as `step`"
+_STEPS = "`step`; None is 1 / (lam · t)"
 #: Parameters of SVC, SVR, LinearSVC, LinearSVR and SGDClassifier that have another name here.
 COUNTERPARTS = {
     "alpha": "`lam`, or `C` = 1 / (alpha · n_samples)",
