@@ -428,6 +428,18 @@ def _told_tightness(results: dict[str, Any]) -> Claim:
     )
 
 
+def _told_wait(runs: list[Run], C: float) -> str:
+    """Say how many times the epochs needed a small gap takes, by the runs that come to it."""
+    reached = [run for run in runs if min(run["gap"]) <= SMALL_GAP]
+    if not reached:
+        return f"more than any of {len(runs)} runs has at C = {C:g}"
+    at = [run["epochs"][stop(run, True, SMALL_GAP)] for run in reached]
+    needed = [_when_final(run, "epochs") for run in reached]
+    times = rounded(float(np.exp(np.mean(np.log(np.divide(at, needed))))))
+    some = "" if len(reached) == len(runs) else f", in {len(reached)} of {len(runs)} runs"
+    return f"{times} times as many at C = {C:g}{some}"
+
+
 def _told_rules(runs: list[Run]) -> Claim:
     """What it is worth to learn a limit from other sets."""
     found = verdicts(runs)
@@ -454,9 +466,10 @@ def _told_rules(runs: list[Run]) -> Claim:
 def claims(results: dict[str, Any]) -> list[Claim]:
     """Whether the gap knows the error, and what a rule by it is worth beside one by epochs."""
     runs = _full(results["runs"])
-    shares, wait = enough(runs), verdicts(runs)["small gap"].over_needed
+    shares = enough(runs)
     if not shares.size:
         return [Claim(finding(runs), OURS, f"None of {len(runs)} runs comes to it.")]
+    waits = [_told_wait(select(runs, C=C), C) for C in results["Cs"]]
     control = listed(f"{percent(share, 0)} at C = {C:g}" for C, share in as_late(runs).items())
     limit, n_small = percent(SMALL_GAP, 0), sum(min(run["gap"]) <= SMALL_GAP for run in runs)
     least = {C: min(min(run["gap"]) for run in select(runs, C=C)) for C in results["Cs"]}
@@ -469,8 +482,8 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             OURS,
             f"An error is final where it stays within one standard error of that of the exact "
             f"solution, or below. It is so in {percent(float(shares.mean()), 0)} of the runs that "
-            f"come to a gap of {limit}. But to wait for it takes at least {rounded(wait)} times "
-            "the epochs needed (geometric mean).",
+            f"come to a gap of {limit}. To wait for it takes more epochs than the error does: "
+            f"{listed(waits)}.",
         ),
         Claim(
             "The gap at which the test error is final depends on the set and on C.",
