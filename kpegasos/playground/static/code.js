@@ -33,7 +33,7 @@ const ESTIMATOR_DEFAULTS = {
 };
 
 /** What makes the step rules of messages; the delayed one takes no size. */
-const STEP_RULES = {
+const PYTHON_RULES = {
   inverse_sqrt: "InverseSquareRoot",
   constant: "Constant",
   delayed: "DelayedInverse",
@@ -41,7 +41,7 @@ const STEP_RULES = {
 
 /** The step rule of a state as Python makes it. */
 function ruleOf({ rule, scale }) {
-  return `kpegasos.${STEP_RULES[rule]}(${rule === "delayed" ? "" : pythonFloat(scale)})`;
+  return `kpegasos.${PYTHON_RULES[rule]}(${rule === "delayed" ? "" : pythonFloat(scale)})`;
 }
 
 function assignment(name, values) {
