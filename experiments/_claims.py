@@ -1,4 +1,4 @@
-"""What a source claims and what came out: the claim, our numbers in a sentence, a mark.
+"""Claims of sources: the claim, our numbers in a sentence, a mark.
 
 An experiment that tests claims has a function ``claims(results) -> list[Claim]``, a pure function
 of the results as read back from the file. `experiments._text` writes the claims into README and

@@ -1,4 +1,4 @@
-"""λT is the clock: when what changes along a run, over five decades of λ and four problems.
+"""When five changes along a run come, over five decades of λ and four problems.
 
 Crossings, each for every λ and problem, from independent draws: the t-weighted average comes
 within 10% of the optimum; its certified gap exceeds twice its suboptimality; it beats the last
@@ -300,7 +300,7 @@ MARKERS = "os^D"
 
 
 def _told_spreads(results: Row) -> dict[str, Row]:
-    """How far the crossings of each kind lie apart."""
+    """Return how far the crossings of each kind lie apart."""
     return {kind: spread_of(select(results["table"], kind=kind)) for kind in KINDS}
 
 
@@ -376,7 +376,7 @@ def _told_clock(results: Row) -> Claim:
     )
     if "close" in timed:
         at = _told_span(_told_spreads(results)["close"])
-        found += f" The average comes within 10% of the optimum at λT = {at}."
+        found += f" The average is within 10% of the optimum at λT = {at}."
     claim = f"{NUMBERS[len(timed)].capitalize()} of {NUMBERS[len(KINDS)]} changes"
     return Claim(f"{claim} along a run come at a certain λT, not at a certain T.", OURS, found)
 
@@ -393,9 +393,9 @@ def _told_changes(results: Row) -> Claim:
             else:
                 later = f"{spread['crossings']} cases, {spread['beyond']} later"
                 other.append(f"{told}, T ∝ λ^{exponent(-spread['exponent'])} ({later})")
-    found = f"These keep the time of λT: {'; '.join(kept)}." if kept else ""
+    found = f"At a certain λT: {'; '.join(kept)}." if kept else ""
     if other:
-        found += f" These do not: {'; '.join(other)}."
+        found += f" Not so: {'; '.join(other)}."
     return Claim("The λT at which each change comes.", OURS, found.strip())
 
 
@@ -404,7 +404,7 @@ def _told_span(spread: Row) -> str:
 
 
 def _told_best(results: Row) -> Claim:
-    """What the map shows."""
+    """Say what the map shows."""
     moments, dual = _told_wins(results), METHODS.index("SDCA")
     inside = np.array([m["lam_T"] >= 1 and m["epochs"] <= 1 for m in moments])
     behind = np.array([m["behind"] for m in moments])
@@ -420,16 +420,16 @@ def _told_best(results: Row) -> Claim:
     return Claim(
         f"After the same number of steps, Pegasos is ahead of dual ascent {where}.",
         OURS,
-        f"Where λT ≥ 1 and T ≤ m, one of the four iterates of Pegasos is the best in "
-        f"{percent(share, 0)} of the moments, and elsewhere in {percent(rest, 0)}. SDCA "
+        f"Where λT ≥ 1 and T ≤ m, one of the four iterates of Pegasos is the best at "
+        f"{percent(share, 0)} of the moments, elsewhere at {percent(rest, 0)}. SDCA "
         f"is {rounded(near)} times as far from the optimum as the best "
-        f"of these four there, and {rounded(far)} times elsewhere "
+        f"of these four there, {rounded(far)} times elsewhere "
         "(medians; Pegasos draws independently, SDCA by permutations).",
     )
 
 
 def _told_averages(results: Row) -> Claim:
-    """Where the average overtakes the last iterate at all."""
+    """Say where the average overtakes the last iterate at all."""
     told, numbers = [], []
     for name, rows in grouped(select(results["table"], kind="average"), "data").items():
         found = [row["lam_T"] for row in select(rows, state="crossed")]
@@ -442,7 +442,7 @@ def _told_averages(results: Row) -> Claim:
         f"{'problem, and not on λT alone' if apart else 'λ, and hardly on the problem'}.",
         OURS,
         f"With independent draws it does so for {listed(told)}. Elsewhere the last iterate is as "
-        "good or better to the end of the run, or the two are too close to tell.",
+        "good or better until the end, or the two are too close to tell.",
     )
 
 

@@ -101,8 +101,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
         return []
     growth, repeats = slope(sizes, steps), (steps / sizes).max()
     seen = (
-        f"T is at most {repeats:.2f} m: no run goes through the set even once, so that the result "
-        "could hardly be another."
+        f"T is at most {repeats:.2f} m: no run sees the set even once, so m could hardly matter."
         if repeats < 1
         else f"T is up to {repeats:.1f} times m."
     )

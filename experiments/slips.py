@@ -1,4 +1,4 @@
-"""Slips in the printed sources, each run beside the correct rule, so that one sees what it does.
+"""Slips in the printed sources, each run beside the correct rule.
 
 Sources: MPB 2011; S. Karthik, "Pegasos for SVM Training" (a term paper) and its code; a blog post
 on Pegasos. The correct rule is the package's; wrong ones get the same draws. Kernel rules run on
@@ -228,7 +228,7 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
 
 
 def claims(results: dict[str, Any]) -> list[Claim]:
-    """What is printed, and how the run time goes with λ and m."""
+    """Say what the slips do, and judge the claims on the run time in λ and m."""
     table, runtimes = results["table"], results["runtimes"]
     kernel = results["kernel"]
     ends = {rule: _told_end(kernel, rule, "f") for rule in kernel if rule != "steps"}
@@ -239,13 +239,13 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     small = f"Steps to f* + {EPSILON:g} have an exponent of 1/λ of {exponent(-rate)} at small λ."
     return [
         Claim(
-            f"{len(table)} slips in print, and what each of them does.",
+            f"{len(table)} slips in print, and what each does.",
             OURS,
-            f"Each of {len(table)} slips is run beside the correct rule. {len(wrong)} are in the "
-            f"kernel algorithm, {len(harmless)} of them without effect; the others end at least "
-            f"{rounded(min(ends[r] for r in wrong if r not in harmless) / ends[CORRECT])} times as "
-            "far from the optimum. With a loss in the place of its gradient the objective diverges "
-            f"after {results['full_gradient']['diverged_at']} steps.",
+            f"Each is run beside the correct rule. Of {len(wrong)} in the kernel algorithm, "
+            f"{len(harmless)} {'is' if len(harmless) == 1 else 'are'} harmless; the others end at "
+            f"least {rounded(min(ends[r] for r in wrong if r not in harmless) / ends[CORRECT])} "
+            "times as far from the optimum. With a loss in place of its gradient the objective "
+            f"diverges after {results['full_gradient']['diverged_at']} steps.",
         ),
         Claim(
             "The run time is in proportion to λ, or does not depend on it.",
