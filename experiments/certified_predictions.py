@@ -202,7 +202,7 @@ def _told_agreement(results: dict[str, Any]) -> Claim:
     return Claim(
         "Far more predictions agree with the exact solution than are certain to.",
         OURS,
-        f"On the worst set and C {told} agree. With the RBF kernel and a gap of "
+        f"Agreement on the worst set and C is {told}. With the RBF kernel and a gap of "
         f"{_told_gap(SOME[1])} the bound is {rounded(float(np.median(wider)))} times the actual "
         f"difference of decisions (median of root mean squares; at least "
         f"{rounded(float(wider.min()))} times).",
