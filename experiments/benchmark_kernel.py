@@ -1,4 +1,4 @@
-"""Kernel SVMs against the clock at equal suboptimality: PegasosSVC and every other SVC.
+"""Seconds of kernel SVMs at equal suboptimality: PegasosSVC beside every other SVC.
 
 Every solver runs a ladder of tolerances (pure Pegasos: of epochs) on each problem, with the same
 budget for kernel rows. A run has a process of its own, a warm-up outside the clock, and three fits,

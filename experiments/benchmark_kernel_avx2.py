@@ -1,4 +1,4 @@
-"""Kernel SVMs against the clock on AVX2: `benchmark_kernel` with every solver held to it.
+"""Seconds of kernel SVMs on AVX2: `benchmark_kernel` with every solver limited to it.
 
 For machines with AVX-512: numba compiles for Haswell, OpenBLAS and Intel's MKL are told to leave
 the wider vectors alone. What of oneDAL is not MKL does not listen and keeps AVX-512, to the peer's

@@ -1,4 +1,4 @@
-"""λT is the clock: when what changes along a run, over five decades of λ and four problems.
+"""When five changes along a run come, over five decades of λ and four problems.
 
 Crossings, each for every λ and problem, from independent draws: the t-weighted average comes
 within 10% of the optimum; its certified gap exceeds twice its suboptimality; it beats the last
@@ -299,7 +299,7 @@ MARKERS = "os^D"
 
 
 def _told_spreads(results: Row) -> dict[str, Row]:
-    """How far the crossings of each kind lie apart."""
+    """Return how far the crossings of each kind lie apart."""
     return {kind: spread_of(select(results["table"], kind=kind)) for kind in KINDS}
 
 
@@ -395,7 +395,7 @@ def _told_span(spread: Row) -> str:
 
 
 def _told_best(results: Row) -> Claim:
-    """What the map shows."""
+    """Say what the map shows."""
     moments, dual = _told_wins(results), METHODS.index("SDCA")
     inside = np.array([m["lam_T"] >= 1 and m["epochs"] <= 1 for m in moments])
     behind = np.array([m["behind"] for m in moments])
@@ -411,16 +411,16 @@ def _told_best(results: Row) -> Claim:
     return Claim(
         f"After the same number of steps, Pegasos is ahead of dual ascent {where}.",
         OURS,
-        f"Where λT ≥ 1 and T ≤ m, one of the four iterates of Pegasos is the best in "
-        f"{percent(share, 0)} of the moments, and elsewhere in {percent(rest, 0)}. SDCA "
+        f"Where λT ≥ 1 and T ≤ m, one of the four iterates of Pegasos is the best at "
+        f"{percent(share, 0)} of the moments, elsewhere at {percent(rest, 0)}. SDCA "
         f"is {rounded(near)} times as far from the optimum as the best "
-        f"of these four there, and {rounded(far)} times elsewhere "
+        f"of these four there, {rounded(far)} times elsewhere "
         "(medians; Pegasos draws independently, SDCA by permutations).",
     )
 
 
 def _told_averages(results: Row) -> Claim:
-    """Where the average overtakes the last iterate at all."""
+    """Say where the average overtakes the last iterate at all."""
     told, numbers = [], []
     for name, rows in grouped(select(results["table"], kind="average"), "data").items():
         found = [row["lam_T"] for row in select(rows, state="crossed")]
@@ -433,7 +433,7 @@ def _told_averages(results: Row) -> Claim:
         f"{'problem, and not on λT alone' if apart else 'λ, and hardly on the problem'}.",
         OURS,
         f"With independent draws it does so for {listed(told)}. Elsewhere the last iterate is as "
-        "good or better to the end of the run, or the two are too close to tell.",
+        "good or better until the end, or the two are too close to tell.",
     )
 
 

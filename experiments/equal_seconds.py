@@ -511,7 +511,7 @@ def _told_title(results: Row) -> str:
     if set(first) <= _EXACT:
         often = "solving as many examples as fit in the time is best most often"
         return f"{begin} {often}: {names}."
-    return f"{begin} the least error belongs most often to {names}."
+    return f"{begin} {names} most often have the least error."
 
 
 def _told_tally(cases: Cases) -> str:
@@ -521,8 +521,8 @@ def _told_tally(cases: Cases) -> str:
     never = [_METHODS[name][1] for name, count in counts.items() if not count]
     rest = f"; {listed(never)} never" if never else ""
     return (
-        "A case is a data set and a number of seconds; methods within one standard error of the "
-        f"least error share it. Of {len(cases)} cases, it belongs to {listed(told)}{rest}."
+        f"Of {len(cases)} cases, a data set and a number of seconds each, the least error belongs "
+        f"to {listed(told)}{rest}. Methods within one standard error of it share it."
     )
 
 
@@ -539,8 +539,8 @@ def _told_cut(results: Row) -> str:
     worse = sum(cut > sample for cut, sample in pairs)
     ratios = [cut / max(sample, 1e-9) for cut, sample in pairs]
     return (
-        f" A polished fit of the whole set that is cut short is worse than a sample polished to "
-        f"the end in {worse} of {len(pairs)} runs: {span(ratios)} times its error."
+        f" A polished fit of the whole set, cut short, errs {span(ratios)} times as often as a "
+        f"sample polished to the end, and is worse in {worse} of {len(pairs)} runs."
     )
 
 
@@ -556,7 +556,7 @@ def _told_problem(results: Row, name: str) -> Claim:
         part = f"{_METHODS[first][1]} with {percent(row['error'], 2)} ({row['setting']})"
         if others:
             told = (f"{_METHODS[o][0]} {percent(best[o]['error'], 2)}" for o in others)
-            part += f", level with it {listed(told)}"
+            part += f", level with {listed(told)}"
         parts.append(f"{budget:g} s: {part}")
     size = f"{problem['examples']:,} examples, {problem['classes']} classes"
     parameters = f"C = {problem['C']:g}, γ = {problem['gamma']:.3g}"
@@ -564,7 +564,7 @@ def _told_problem(results: Row, name: str) -> Claim:
 
 
 def claims(results: Row) -> list[Claim]:
-    """Who is at the front within how many seconds."""
+    """Say which method has the least error within how many seconds."""
     cases = _told_cases(results)
     if not cases:
         return []
@@ -574,9 +574,9 @@ def claims(results: Row) -> list[Claim]:
         for name, (label, _) in _METHODS.items()
     ]
     told = Claim(
-        "How many runs a method has to choose from.",
+        "How many runs each method had to choose from.",
         OURS,
-        f"The least error is that on the test set, over {listed(chances)} runs in all.",
+        f"The least test error is over all its runs: {listed(chances)}.",
     )
     return [first, *(_told_problem(results, name) for name in results["problems"]), told]
 

@@ -67,7 +67,7 @@ _OF_CSR = ("data", "indices", "indptr", "shape")
 
 
 class Table(NamedTuple):
-    """What `read_table` returns.
+    """The result of `read_table`.
 
     Attributes
     ----------

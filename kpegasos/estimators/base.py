@@ -1,4 +1,4 @@
-"""What every estimator does: check, plan, train, set attributes.
+"""The base of every estimator: check, plan, train, set attributes.
 
 For each binary problem an estimator solves
 
@@ -123,7 +123,7 @@ def keeps_parameters(
 
 
 class BasePegasos(ExportMixin, CallbackSupportMixin, BaseEstimator):
-    """What kernel and linear estimators share."""
+    """Base of kernel and linear estimators."""
 
     @classmethod
     @cache

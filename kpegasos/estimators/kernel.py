@@ -45,7 +45,7 @@ from kpegasos.utils.validation import check_gram, check_magnitude, finite_decisi
 
 
 class PrecomputedMixin:
-    """What estimators say of X where it may be a kernel matrix."""
+    """Tags and checks of X where it may be a kernel matrix."""
 
     kernel: Any
 

@@ -66,7 +66,7 @@ def _step_of(step: StepRule) -> Any:
 
 
 class Draws(NamedTuple):
-    """What step t looked at, and what it found.
+    """The draws of step t, and their margins.
 
     Attributes
     ----------
