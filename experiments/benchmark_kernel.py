@@ -483,11 +483,8 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         _curve(ax, problem, all_series, select(levels, problem=problem, dtype=_LARGE))
         for row in chain(*all_series.values()):
             if row.get("suboptimality") is not None:
-                color, ends = (
-                    plots.METHODS[_LOOKS[row["series"]]].color,
-                    range_of(row, "fit_seconds"),
-                )
-                height = max(row["suboptimality"], _SMALLEST)
+                height, ends = max(row["suboptimality"], _SMALLEST), range_of(row, "fit_seconds")
+                color = plots.METHODS[_LOOKS[row["series"]]].color
                 ax.hlines(height, *ends, color=color, linewidth=4, alpha=0.35)
     if has_small:
         _small(axes[len(large)], levels)

@@ -203,6 +203,8 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         plots.log_log(below, ylim=(5e-6, 0.1))
         below.set_xticks([1e2, 1e3, 1e4, 1e5], ["10²", "10³", "10⁴", "10⁵"])
         above.set_title(results["titles"][name])
+    for ax in (ax for pair in pairs[len(names) :] for ax in pair):
+        ax.set_visible(False)
     plots.outer_labels(axes, plots.WORDS["steps"])
     for above, below in (axes[:2, 0], axes[2:, 0]):
         above.set_ylabel("cosine with\nthe nearest SVM")

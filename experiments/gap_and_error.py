@@ -594,6 +594,8 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     for ax, (name, title) in zip(top.flat, results["titles"].items(), strict=False):
         _told_set(ax, select(runs, data=name), Cs)
         ax.set_title(title)
+    for ax in top.flat[len(results["titles"]) :]:
+        ax.set_visible(False)
     plots.outer_labels(
         top, "certified relative gap", "test error above the\nfinal one, std. errors"
     )

@@ -424,8 +424,8 @@ def plot(results: Row) -> plots.Figure:
     if behind and ahead:
         found = "Pegasos was behind SMO then, leads LIBSVM now"
     key = "scikit-learn-intelex_seconds"
-    of_intelex = [own / row[key] for own, row in pairs if row.get(key)]
-    told = f"; {span(of_intelex)} of intelex's" * bool(of_intelex)
+    of_intelex = [own / row[key] for own, row in pairs if row.get(key) and own < np.inf]
+    told = f"; {span(of_intelex)} of intelex's" if of_intelex else ""
     return plots.state(
         figure,
         f"{found}: {_finding(table)}{told}",
