@@ -494,12 +494,13 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     for row in grid:
         row[0].set_ylabel(plots.WORDS["relative_suboptimality"] if large else "")
     vectors = ", ".join(results.get("vectors") or [])
-    leads = [row["lead"] for row in select(levels, level=LEVEL, dtype=_LARGE) if "lead" in row]
+    at = select(levels, level=LEVEL, dtype=_LARGE)
+    leads = [row["lead"] for row in at if "lead" in row and row["problem"] not in SMALL]
     never = "never slower" if min(leads, default=0) >= 0 else "not always fastest"
     often = "fastest" if min(leads, default=0) > 0 else never
     return plots.state(
         figure,
-        f"Polished Pegasos is {often} at equal accuracy: {_finding(levels, list(large))}",
+        f"Polished Pegasos is {often} on large problems: {_finding(levels, list(large))}",
         f"RBF kernel; large problems in {_LARGE}, median seconds of the whole fit, pale: the "
         "range; each mark is a tolerance or a number of epochs. Above the panels: speed against "
         f"peers at {LEVEL:.1%}" + (f". Vectors of the processor: {vectors}." if vectors else "."),
