@@ -1,4 +1,4 @@
-"""What the figures share: bands, logarithmic axes, lines named at their ends, sentences above them.
+"""Parts of the figures: bands, logarithmic axes, lines named at their ends, sentences above them.
 
 A method has one colour, one marker, one line and one name, and a quantity one name.  Methods that
 are drawn side by side differ in more than hue.  A name at the end of its line is read faster than a
@@ -54,7 +54,7 @@ STYLE: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Look:
-    """What a method is called, and how it is drawn."""
+    """The name and the style of a method."""
 
     name: str
     color: str

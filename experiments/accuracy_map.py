@@ -102,7 +102,7 @@ def _told_gain(points: float) -> str:
 
 
 def claims(results: dict[str, Any]) -> list[Claim]:
-    """Where the term paper's number lies, and what it says of many iterations."""
+    """Say where the term paper's number lies, and judge its claim on many iterations."""
     medians, found = _told_medians(results), np.array(results["accuracy"], dtype=float)
     lams, steps, reported = results["lams"], results["steps"], results["reported"]
     crossings = _told_crossings(results)
@@ -111,7 +111,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     near = min(table, key=lambda row: abs(row["test_accuracy"] - reported))
     spreads = 100 * (found[:, :, -1].max(axis=1) - found[:, :, -1].min(axis=1))
     accuracy, at_best = f"a term paper's accuracy of {percent(reported, 2)}", best["test_accuracy"]
-    finding = f"Plain Pegasos passes {accuracy} and has {percent(at_best, 2)}."
+    finding = f"Plain Pegasos passes {accuracy} and reaches {percent(at_best, 2)}."
     if not crossings:
         finding = f"Plain Pegasos does not come to {accuracy}."
     elif at_best - reported < 0.01:
@@ -128,7 +128,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             f"{_told_cell(near)}.",
         ),
         Claim(
-            "The best λ, and what the seed changes.",
+            "The best λ, and the spread over seeds.",
             OURS,
             f"The best median is {_told_cell(best)}. After {steps[-1]:,} steps the accuracies of "
             f"{found.shape[1]} seeds span {spreads[0]:.1f} points at λ = {rounded(lams[0], 1)} and "
@@ -138,12 +138,12 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             "Pegasos benefits from the fact that a large number of iterations can be run.",
             KARTHIK,
             f"From {steps[early]:,} to {steps[-1]:,} steps for each pair of classes the median "
-            f"accuracy changes by {span(gains, _told_gain)} points, by the λ. From "
-            f"{steps[late]:,} steps on it changes by {span(last, _told_gain)}. At the end the λ "
-            f"are {apart:.1f} points apart.",
+            f"accuracy changes by {span(gains, _told_gain)} points, depending on λ. From "
+            f"{steps[late]:,} steps on it changes by {span(last, _told_gain)}. At the end the best "
+            f"and the worst λ are {apart:.1f} points apart.",
             mark(gains.min() >= 1 and last.min() > 0, gains.min() >= 1),
-            f"✓ if {steps[-1]:,} steps have at least a point more than {steps[early]:,} for every "
-            f"λ, and more than {steps[late]:,}; ~ if the first holds alone.",
+            f"✓ if {steps[-1]:,} steps beat {steps[early]:,} by at least a point for every λ, and "
+            f"beat {steps[late]:,}; ~ if only the first holds.",
         ),
     ]
 

@@ -309,7 +309,7 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
 
 
 def claims(results: dict[str, Any]) -> list[Claim]:
-    """Whether the theorems hold, and how near they are, by who proved them."""
+    """Say whether the theorems hold and how tight they are, by source."""
     found = []
     for source, begin, what, order in (
         (ICML, "ICML", "The excess objective of a random iterate", "ln T/(λT)"),
@@ -328,10 +328,11 @@ def claims(results: dict[str, Any]) -> list[Claim]:
                 f"{what} is at most of order {order}.",
                 source,
                 f"{broken} of {len(own)} bounds are violated, in {len(results['seeds'])} runs. "
-                f"From T = 100 on they exceed the measured excess by factors: {'; '.join(lines)}.",
+                "From T = 100 on they exceed the measured excess by factors of "
+                f"{'; '.join(lines)}.",
                 mark(broken == 0, broken < len(own)),
-                "✓ if none is violated: by the mean where it is one on a mean, by more than δ of "
-                "the runs where it holds with probability 1 − δ.",
+                "✓ if none is violated, ~ if some hold. The mean violates a bound on a mean, more "
+                "than δ of the runs one with probability 1 − δ.",
             )
         )
     return found

@@ -1,4 +1,4 @@
-"""What a certified gap says of predictions: how many are certain to be those of the exact solution.
+"""Certified predictions: how many are certain to be those of the exact solution, at which gap.
 
 Models of random parts of six sets are polished to eight relative gaps, with an RBF kernel and
 linear. Counted are the test predictions that `is_certified` calls certain, and those that agree
@@ -166,8 +166,8 @@ def _told_kernels(results: dict[str, Any]) -> str:
         parts.append(f"{title} {', '.join(shares)}")
     gaps = ", ".join(map(_told_gap, SOME))
     return (
-        f"Medians over {len(results['titles'])} sets and {len(results['Cs'])} values of C, where "
-        f"gaps of {gaps} were asked for: {'; '.join(parts)}."
+        f"Medians over {len(results['titles'])} sets and {len(results['Cs'])} values of C, at "
+        f"gaps of {gaps}: {'; '.join(parts)}."
     )
 
 
@@ -179,16 +179,16 @@ def _told_Cs(results: dict[str, Any]) -> Claim:
     }
     fewer = bool(np.all(np.diff([np.median(shares) for shares in by_C.values()]) < 0))
     told = listed(
-        f"{_told_share(float(np.median(shares)))} at C = {C:g} ({span(shares, _told_share)} by "
-        f"the set)"
+        f"{_told_share(float(np.median(shares)))} at C = {C:g} ({span(shares, _told_share)} "
+        f"across sets)"
         for C, shares in by_C.items()
     )
     return Claim(
         "The larger C is, the fewer predictions are certain at the same gap."
         if fewer
-        else "How many predictions are certain at a gap goes by the set more than by C.",
+        else "How many predictions a gap makes certain depends on the set more than on C.",
         OURS,
-        f"With the RBF kernel and a gap of {_told_gap(SOME[1])} it is {told}.",
+        f"Certain with the RBF kernel and a gap of {_told_gap(SOME[1])} are {told}.",
     )
 
 
@@ -202,9 +202,9 @@ def _told_agreement(results: dict[str, Any]) -> Claim:
     return Claim(
         "Far more predictions agree with the exact solution than are certain to.",
         OURS,
-        f"On the worst set and C these agree: {told}. With the RBF kernel and a gap of "
-        f"{_told_gap(SOME[1])} the bound is {rounded(float(np.median(wider)))} times as large as "
-        f"decisions are apart (median of root mean squares; at the least "
+        f"Agreement on the worst set and C is {told}. With the RBF kernel and a gap of "
+        f"{_told_gap(SOME[1])} the bound is {rounded(float(np.median(wider)))} times the actual "
+        f"difference of decisions (median of root mean squares; at least "
         f"{rounded(float(wider.min()))} times).",
     )
 
@@ -216,13 +216,12 @@ def _told_false(results: dict[str, Any]) -> Claim:
     n_tested = results["sizes"][1] * len(runs) * len(results["tols"])
     exact = max(run["exact_gap"] for run in runs)
     return Claim(
-        "No certified prediction was another one than that of the exact solution."
+        "No certified prediction differed from that of the exact solution."
         if n_false == 0
-        else "Some certified predictions were other ones than those of the exact solution.",
+        else "Some certified predictions differed from those of the exact solution.",
         OURS,
-        f"Of {n_tested:,} predictions {n_false} were, and {n_outside} decisions of the exact "
-        f"solution were outside their bounds. That solution has a relative gap of "
-        f"{rounded(exact)} at the most.",
+        f"Of {n_tested:,} predictions {n_false} differed, and {n_outside} decisions of the exact "
+        f"solution were outside their bounds. Its relative gap is at most {rounded(exact)}.",
     )
 
 
@@ -236,8 +235,8 @@ def _told_centre(results: dict[str, Any]) -> Claim:
     return Claim(
         "A better centre of the ball would be worth half the gap.",
         OURS,
-        f"Around the middle of model and dual point the radius is at the least "
-        f"{rounded(BETTER_CENTRE)} of this one. In the mean it would make certain {listed(parts)}.",
+        f"Around the middle of model and dual point the radius is at least "
+        f"{rounded(BETTER_CENTRE)} of this one. Certain would be {listed(parts)} (means).",
     )
 
 

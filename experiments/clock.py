@@ -1,4 +1,4 @@
-"""λT is the clock: when what changes along a run, over five decades of λ and four problems.
+"""When five changes along a run come, over five decades of λ and four problems.
 
 Crossings, each for every λ and problem, from independent draws: the t-weighted average comes
 within 10% of the optimum; its certified gap exceeds twice its suboptimality; it beats the last
@@ -295,44 +295,29 @@ KINDS = {
     "average": ("average beats last", "the average beats the last iterate", plots.BLUE, "-"),
     "projection": ("projection is over", "the projection is over", plots.VERMILION, "--"),
 }
-NUMBERS = ("none", "one", "two", "three", "four", "five")
 MARKERS = "os^D"
 
 
 def _told_spreads(results: Row) -> dict[str, Row]:
-    """How far the crossings of each kind lie apart."""
+    """Return how far the crossings of each kind lie apart."""
     return {kind: spread_of(select(results["table"], kind=kind)) for kind in KINDS}
 
 
 def _told_timed(results: Row) -> list[str]:
-    """The kinds whose λT spans at most a third of the decades that their T spans."""
+    """The kinds whose λT spans far less than their T does, whichever of three bounds that is."""
     several = {kind: s for kind, s in _told_spreads(results).items() if s["crossings"] > 1}
-    return [kind for kind, s in several.items() if 3 * s["decades_lam_T"] <= s["decades_T"]]
-
-
-def _told_widest(results: Row) -> str:
-    """The decades of λT that the kinds which keep its time span at most."""
-    spreads = _told_spreads(results)
-    return rounded(max(spreads[kind]["decades_lam_T"] for kind in _told_timed(results)))
-
-
-def _told_steps(results: Row) -> str:
-    """The decades of T that they span."""
-    spreads = _told_spreads(results)
-    return span([spreads[kind]["decades_T"] for kind in _told_timed(results)])
+    return [
+        kind
+        for kind, s in several.items()
+        if all(s["decades_T"] >= times * s["decades_lam_T"] for times in (2.4, 3.0, 3.6))
+    ]
 
 
 def _told_title(results: Row) -> str:
     """The finding in one sentence."""
-    timed = _told_timed(results)
-    number = f"{NUMBERS[len(timed)]} of {NUMBERS[len(KINDS)]} changes along a run"
-    if not timed:
-        return f"λT is not the clock: {number} keep its time"
-    widest = _told_widest(results)
-    within = "a decade" if widest in ("1.0", "0.9") else f"{widest} decades"
+    timed = "close" in _told_timed(results)
     return (
-        f"λT is the clock of {number}: they come within {within} of λT, where T spans "
-        f"{_told_steps(results)} decades"
+        f"λT{', not T,' if timed else ' alone does not'} tell{'s' * timed} how far a run has come"
     )
 
 
@@ -365,38 +350,44 @@ def _told_cells(results: Row) -> list[tuple[float, float, str, float]]:
 
 
 def _told_clock(results: Row) -> Claim:
-    """The finding: how many changes keep the time of λT."""
-    timed, lams = _told_timed(results), results["lams"]
-    if not timed:
-        return Claim(f"{_told_title(results)}.", OURS, f"λ goes from {span(lams)}.")
-    found = (
-        f"These ({', '.join(KINDS[kind][0] for kind in timed)}) span at most "
-        f"{_told_widest(results)} decades of λT over {len(results['titles'])} problems and λ from "
-        f"{span(lams)}, and {_told_steps(results)} decades of T."
-    )
-    if "close" in timed:
-        at = _told_span(_told_spreads(results)["close"])
-        found += f" The average comes within 10% of the optimum at λT = {at}."
-    claim = f"{NUMBERS[len(timed)].capitalize()} of {NUMBERS[len(KINDS)]} changes"
-    return Claim(f"{claim} along a run come at a certain λT, not at a certain T.", OURS, found)
+    """The finding: what says how near a run is to the optimum."""
+    near = _told_spreads(results)["close"]
+    found = f"{len(results['titles'])} problems and λ from {span(results['lams'])}"
+    if near["crossings"] > 1:
+        found = (
+            f"Over {found}, the average comes within 10% of the optimum at λT = {_told_span(near)}:"
+            f" {rounded(near['decades_lam_T'])} decades of λT, and {rounded(near['decades_T'])} of "
+            f"T. A bound of 1/(λT) says so."
+        )
+    else:
+        found = f"Over {found}, hardly any run comes within 10% of the optimum."
+    return Claim(f"{_told_title(results)}.", OURS, found)
 
 
 def _told_changes(results: Row) -> Claim:
-    """At which λT each change comes."""
-    spreads, timed = _told_spreads(results), _told_timed(results)
-    kept, other = [], []
-    for kind, spread in spreads.items():
+    """At which λT each change comes, and how its step depends on λ."""
+    told = []
+    for kind, spread in _told_spreads(results).items():
         if np.isfinite(spread.get("exponent", np.nan)):
-            told = f"{KINDS[kind][1]} from λT = {_told_span(spread)} on"
-            if kind in timed:
-                kept.append(f"{told} ({spread['crossings']} of {spread['of']} cases)")
-            else:
-                later = f"{spread['crossings']} cases, {spread['beyond']} later"
-                other.append(f"{told}, T ∝ λ^{exponent(-spread['exponent'])} ({later})")
-    found = f"These keep the time of λT: {'; '.join(kept)}." if kept else ""
-    if other:
-        found += f" These do not: {'; '.join(other)}."
-    return Claim("The λT at which each change comes.", OURS, found.strip())
+            later = f", {spread['beyond']} after the end" if spread["beyond"] else ""
+            told.append(
+                f"{KINDS[kind][1]} from λT = {_told_span(spread)} on, T ∝ "
+                f"λ^{exponent(-spread['exponent'])} ({_told_exponents(results, kind)} by the "
+                f"problem; {spread['crossings']} of {spread['of']} cases{later})"
+            )
+    return Claim(
+        "Each change along a run comes at a λT of its own.",
+        OURS,
+        f"They are: {'; '.join(told)}. Where λT is the clock the exponent is −1.",
+    )
+
+
+def _told_exponents(results: Row, kind: str) -> str:
+    """The exponents of λ in the step of a change, from the least to the most."""
+    crossed = select(results["table"], kind=kind, state="crossed")
+    found = [exponent_of(rows) for rows in grouped(crossed, "data").values() if len(rows) > 2]
+    ends = (max(found), min(found)) if found else ()
+    return " to ".join(dict.fromkeys(exponent(-end) for end in ends)) or "too few"
 
 
 def _told_span(spread: Row) -> str:
@@ -404,7 +395,7 @@ def _told_span(spread: Row) -> str:
 
 
 def _told_best(results: Row) -> Claim:
-    """What the map shows."""
+    """Say what the map shows."""
     moments, dual = _told_wins(results), METHODS.index("SDCA")
     inside = np.array([m["lam_T"] >= 1 and m["epochs"] <= 1 for m in moments])
     behind = np.array([m["behind"] for m in moments])
@@ -420,16 +411,16 @@ def _told_best(results: Row) -> Claim:
     return Claim(
         f"After the same number of steps, Pegasos is ahead of dual ascent {where}.",
         OURS,
-        f"Where λT ≥ 1 and T ≤ m, one of the four iterates of Pegasos is the best in "
-        f"{percent(share, 0)} of the moments, and elsewhere in {percent(rest, 0)}. SDCA "
+        f"Where λT ≥ 1 and T ≤ m, one of the four iterates of Pegasos is the best at "
+        f"{percent(share, 0)} of the moments, elsewhere at {percent(rest, 0)}. SDCA "
         f"is {rounded(near)} times as far from the optimum as the best "
-        f"of these four there, and {rounded(far)} times elsewhere "
+        f"of these four there, {rounded(far)} times elsewhere "
         "(medians; Pegasos draws independently, SDCA by permutations).",
     )
 
 
 def _told_averages(results: Row) -> Claim:
-    """Where the average overtakes the last iterate at all."""
+    """Say where the average overtakes the last iterate at all."""
     told, numbers = [], []
     for name, rows in grouped(select(results["table"], kind="average"), "data").items():
         found = [row["lam_T"] for row in select(rows, state="crossed")]
@@ -442,7 +433,7 @@ def _told_averages(results: Row) -> Claim:
         f"{'problem, and not on λT alone' if apart else 'λ, and hardly on the problem'}.",
         OURS,
         f"With independent draws it does so for {listed(told)}. Elsewhere the last iterate is as "
-        "good or better to the end of the run, or the two are too close to tell.",
+        "good or better until the end, or the two are too close to tell.",
     )
 
 

@@ -390,7 +390,7 @@ def _told_limits(results: dict[str, Any], C: float) -> str:
 
 
 def _told_polish(results: dict[str, Any]) -> Claim:
-    """What it saves to stop `polish=True` early."""
+    """Say what it saves to stop `polish=True` early."""
     runs = results["runs"]
     (early, values), (late, most) = (
         columns([run["polished"][f"{tol:g}"] for run in runs], "excess", "values") for tol in TOLS
@@ -407,10 +407,10 @@ def _told_polish(results: dict[str, Any]) -> Claim:
         f"A larger gap saves {'few' if saved < 0.25 else 'many'} kernel values.",
         OURS,
         f"With `polish=True` a gap of {percent(TOLS[0], 0)} instead of {percent(TOLS[1], 0)} takes "
-        f"{percent(saved, 0)} fewer kernel values (median). It changes the test error by "
-        f"{_told_points(points)} points in the mean, and the error is final in this share of the "
-        f"runs: {well}. Pegasos by itself has computed {percent(float(np.median(by_then)), 0)} of "
-        "the kernel values of its whole run when its error is final (median), as rows are kept.",
+        f"{percent(saved, 0)} fewer kernel values (median) and changes the mean test error by "
+        f"{_told_points(points)} points. The error is final in {well} of the runs. Pegasos alone "
+        f"has computed {percent(float(np.median(by_then)), 0)} of its kernel values when its error "
+        "is final (median), as rows are kept.",
     )
 
 
@@ -424,12 +424,24 @@ def _told_tightness(results: dict[str, Any]) -> Claim:
         if max(ratios[max(ratios)]) <= 2
         else "Where the error is final, the gap is mostly a loose bound.",
         OURS,
-        f"The gap is then this many times the true suboptimality: {listed(told)}.",
+        f"The gap is then {listed(told)} times the true suboptimality.",
     )
 
 
+def _told_wait(runs: list[Run], C: float) -> str:
+    """Say how many times the epochs needed a small gap takes, by the runs that come to it."""
+    reached = [run for run in runs if min(run["gap"]) <= SMALL_GAP]
+    if not reached:
+        return f"more than any of {len(runs)} runs has at C = {C:g}"
+    at = [run["epochs"][stop(run, True, SMALL_GAP)] for run in reached]
+    needed = [_when_final(run, "epochs") for run in reached]
+    times = rounded(float(np.exp(np.mean(np.log(np.divide(at, needed))))))
+    some = "" if len(reached) == len(runs) else f", in {len(reached)} of {len(runs)} runs"
+    return f"{times} times as many at C = {C:g}{some}"
+
+
 def _told_rules(runs: list[Run]) -> Claim:
-    """What it is worth to learn a limit from other sets."""
+    """Say what a limit learnt from other sets is worth."""
     found = verdicts(runs)
     parts = [
         f"{rule.name} {percent(found[key].final, 0)} ({percent(found[key].worst, 0)} on the worst "
@@ -445,18 +457,19 @@ def _told_rules(runs: list[Run]) -> Claim:
         f"A limit of the gap for each C {better} counting epochs.",
         OURS,
         f"Each rule is chosen to end {percent(RELIABLE, 0)} of the runs on the other sets with a "
-        f"final error. On the set left out it ends so many: {'; '.join(parts)}. In the mean, test "
-        f"errors there differ from the final ones by {costs} points. Chosen on all sets, the "
-        f"limits of the gap are {limits}.",
+        f"final error. On the set left out it ends {'; '.join(parts)}. Mean test errors there "
+        f"differ from the final ones by {costs} points. Chosen on all sets, the limits of the gap "
+        f"are {limits}.",
     )
 
 
 def claims(results: dict[str, Any]) -> list[Claim]:
-    """Whether the gap knows the error, and what a rule by it is worth beside one by epochs."""
+    """Say whether the gap knows the error, and compare rules by it with rules by epochs."""
     runs = _full(results["runs"])
-    shares, wait = enough(runs), verdicts(runs)["small gap"].over_needed
+    shares = enough(runs)
     if not shares.size:
         return [Claim(finding(runs), OURS, f"None of {len(runs)} runs comes to it.")]
+    waits = [_told_wait(select(runs, C=C), C) for C in results["Cs"]]
     control = listed(f"{percent(share, 0)} at C = {C:g}" for C, share in as_late(runs).items())
     limit, n_small = percent(SMALL_GAP, 0), sum(min(run["gap"]) <= SMALL_GAP for run in runs)
     least = {C: min(min(run["gap"]) for run in select(runs, C=C)) for C in results["Cs"]}
@@ -467,19 +480,18 @@ def claims(results: dict[str, Any]) -> list[Claim]:
         Claim(
             finding(runs),
             OURS,
-            f"An error is final where it stays within one standard error of that of the exact "
-            f"solution, or below. It is so in {percent(float(shares.mean()), 0)} of the runs that "
-            f"come to a gap of {limit}. But to wait for it takes at least {rounded(wait)} times "
-            "the epochs needed (geometric mean).",
+            f"An error is final if it stays within one standard error of that of the exact "
+            f"solution, or below. It is final in {percent(float(shares.mean()), 0)} of the runs "
+            f"that reach a gap of {limit}. Waiting for that gap takes more epochs than the error "
+            f"needs: {listed(waits)}.",
         ),
         Claim(
             "The gap at which the test error is final depends on the set and on C.",
             OURS,
-            f"In the median it is {gaps}, by the set. Of {len(runs)} runs "
-            f"{n_small} come to a gap of {limit} ({where}). On the worst "
-            f"of {len(shares)} sets {percent(float(shares.min()), 0)} of these have a final error "
-            f"by then. After as many epochs it is also final in runs of the same C whose gap is "
-            f"still larger: in {control} of them.",
+            f"Its median is {gaps}, across sets. {n_small} of {len(runs)} runs reach a gap of "
+            f"{limit} ({where}). On the worst of {len(shares)} sets "
+            f"{percent(float(shares.min()), 0)} of these have a final error by then. So have, "
+            f"after as many epochs, {control} of the runs whose gap is still larger.",
         ),
         _told_rules(runs),
         _told_tightness(results),

@@ -111,7 +111,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             f"is nearer to the optimum in {ahead} of {cases} cases.",
             mark(max(pegasos) <= -0.5 and dual <= 0.35, max(pegasos) <= -0.5),
             "✓ if the exponents after one epoch are at most −0.5 for Pegasos and within ±0.35 for "
-            "SDCA, ~ if the first holds alone.",
+            "SDCA, ~ if only the first holds.",
         )
     ]
 

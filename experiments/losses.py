@@ -120,7 +120,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             f"{percent(errors[worst])} ({worst.replace('_', ' ')}).",
             mark(max(bounded) <= -0.8, max(bounded) <= -0.5),
             "✓ if the exponent over the last decade of steps is at most −0.8 for every loss of "
-            "bounded slope, ~ if at most −0.5; the squared hinge has none and stands beside.",
+            "bounded slope, ~ if at most −0.5. The squared hinge does not count.",
         )
     ]
 

@@ -173,7 +173,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             KARTHIK,
             found,
             mark(enough is not None),
-            "✓ if the optimum has 99% of the largest margin from some C on.",
+            "✓ if the optimum has 99% of the largest margin from some C on, ✗ if not.",
         )
     ]
 

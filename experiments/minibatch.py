@@ -117,7 +117,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             f"{'; '.join(_told_knees(results, name, most) for name in names)}.",
             mark(both >= 256, paper >= 256),
             "✓ if k = 256 at most doubles the suboptimality after the most epochs on both sets, "
-            "for the paper's method and for the defaults; ~ if for the paper's alone.",
+            "for the paper's method and the defaults; ~ if only for the paper's.",
         ),
         Claim(
             "With T fixed, larger batches help.",

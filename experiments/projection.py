@@ -81,7 +81,7 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
 
 
 def claims(results: dict[str, Any]) -> list[Claim]:
-    """What the two papers say, which differs."""
+    """Judge the claims of the two papers, which differ."""
 
     def ratios(key: str) -> list[float]:
         return [row[key] for row in results["table"] if row.get(key) is not None]
@@ -94,7 +94,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             f"The suboptimality without it is {span(turn)} times that with it at λT = 1, and "
             f"{span(first)} times after one step, whose iterate is far out by its size alone.",
             mark(min(turn) >= 2, min(first) >= 2),
-            "✓ if it halves the suboptimality at λT = 1 everywhere, ~ if after one step alone.",
+            "✓ if it halves the suboptimality at λT = 1 everywhere, ~ if only after one step.",
         ),
         Claim(
             "With and without the projection there are no major differences.",

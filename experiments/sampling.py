@@ -1,4 +1,4 @@
-"""Independent draws, one fixed permutation, a new permutation each epoch: which is best, by what.
+"""Independent draws, one fixed permutation, a new permutation each epoch, compared.
 
 MPB 2011, section 7.5: after about 65 epochs on astro-ph the suboptimality is 5.6e-4 with
 independent draws, 2e-4 with one permutation for all epochs, 1.3e-4 with a new one for each: 4.3 to

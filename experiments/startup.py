@@ -57,7 +57,7 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
 
 
 def claims(results: dict[str, Any]) -> list[Claim]:
-    """How long the first model takes."""
+    """Say how long the first model takes."""
     told = []
     for row in results["table"]:
         median, low, high = (duration(row[f"{key}_seconds"]) for key in ("median", "min", "max"))

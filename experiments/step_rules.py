@@ -95,7 +95,7 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
 
 
 def _told_ratios(table: list[dict[str, Any]], rules: list[str]) -> list[float]:
-    """How many times farther from the optimum some rules end than 1/(λt), over all λ."""
+    """Divide the suboptimality of some rules by that of 1/(λt), over all λ."""
     own = {row["lam"]: row["suboptimality"] for row in table if row["rule"] == OWN}
     return [row["suboptimality"] / own[row["lam"]] for row in table if row["rule"] in rules]
 
@@ -121,7 +121,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             f"{rounded(max(wrong))} times as far.",
             mark(max(rates) <= -0.9 and min(slower) > -0.75, max(rates) <= -0.9),
             "✓ if 1/(λt) has an exponent of at most −0.9 for every λ and the best c/√t one above "
-            "−0.75, as its analysis has −0.5; ~ if the first holds alone.",
+            "−0.75, as its analysis has −0.5; ~ if only the first holds.",
         )
     ]
 

@@ -99,8 +99,8 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     last, average = (rows[name]["seconds to epsilon"] for name in ("last", "t-weighted"))
     noise = results["inputs"]["noise"]
     told = (
-        f"Synthetic documents of CCAT's shape, {percent(noise, 0)} of whose labels are flipped, "
-        "which is an input: "
+        f"Synthetic documents of CCAT's shape, with {percent(noise, 0)} of the labels flipped (an "
+        "input): "
     )
     measured = [value for value in (last, average) if value is not None]
     best = min(measured, default=float("inf"))
@@ -120,7 +120,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             f"{told}{duration(last)} in the solver for the last iterate and {duration(average)} "
             f"for the t-weighted average, with a test error of {errors} beside "
             f"{percent(results['optimum']['test_error'], 2)} at the optimum. The published seconds "
-            "are of a machine of 2011.",
+            "are from 2011.",
             mark(False, best <= PUBLISHED["MPB 2011"]),
             criterion,
         ),

@@ -1,4 +1,4 @@
-"""What a warm start is worth: kernel values of a polished run, by how much Pegasos came before.
+"""The worth of a warm start: kernel values of a polished run after more or less Pegasos.
 
 `polish` ends a fit by dual ascent over sets of examples. It can begin at zero, or where Pegasos has
 got to. Counted is every kernel value until the certified relative gap is 10%, 1% and 0.1%, the
@@ -311,8 +311,8 @@ def _told_title(results: Row) -> str:
     starts = [*results["starts"][1:], DEFAULT]
     saved = 1 - min(_told_pick(results, starts, "against_none"))
     if saved < WORTH:
-        return "A Pegasos start saves dual ascent next to nothing."
-    return f"A Pegasos start saves dual ascent up to {percent(saved, 0)} of its kernel values."
+        return "Starting dual ascent from Pegasos saves almost nothing."
+    return f"Starting dual ascent from Pegasos saves {percent(saved, 0)} of the values at best."
 
 
 def _told_finding(results: Row) -> Claim:
@@ -320,15 +320,15 @@ def _told_finding(results: Row) -> Claim:
     return Claim(
         _told_title(results),
         OURS,
-        f"After at most half an epoch of Pegasos, dual ascent to a certified gap takes "
-        f"{_told_times(results, *_told_short(results))} times the kernel values that it takes from "
-        f"zero, those of the start included ({len(results['titles'])} data sets). After {longest} "
-        f"epochs it takes {_told_times(results, longest)} times as many.",
+        f"From at most half an epoch of Pegasos, dual ascent to a certified gap takes "
+        f"{_told_times(results, *_told_short(results))} times the kernel values of an ascent from "
+        f"zero, including those of the start ({len(results['titles'])} data sets); from {longest} "
+        f"epochs, {_told_times(results, longest)} times.",
     )
 
 
 def _told_sets(results: Row) -> Claim:
-    """How near to the lower bound each set comes with a short start, at the tightest tolerance."""
+    """Say how near to the lower bound each set comes with a short start, at the least tolerance."""
     first, *others = results["tolerances"]
     short = ["0", *_told_short(results)]
     parts = [
@@ -338,7 +338,7 @@ def _told_sets(results: Row) -> Claim:
     by_gap = {tol: span(_told_pick(results, ["0"], tol=tol)) for tol in results["tolerances"]}
     levels = listed(f"{by_gap[tol]} to {_told_share(tol)}" for tol in others)
     most, where = max(_told_certificates(results, short))
-    note = f" A certificate adds up to {rounded(most)} ({where})." if most > 0 else ""
+    note = f" Certificates add up to {rounded(most)} ({where})." if most > 0 else ""
     return Claim(
         f"Polishing computes {span(_told_pick(results, short, tol=others[-1]))} times the kernel "
         "values of the support's rows, the least for a solver that computes whole rows.",
@@ -370,9 +370,9 @@ def _told_default(results: Row) -> Claim:
     return Claim(
         f"The start that `polish=True` makes by itself {what}.",
         OURS,
-        f"Kernel values with it are {_told_times(results, DEFAULT)} times those from zero, "
-        f"{middle:.2f} times in the median over sets and tolerances. The start itself, 512 draws "
-        f"or half an epoch, comes to a certified gap of {span(gaps, _told_share)}.",
+        f"It takes {_told_times(results, DEFAULT)} times the kernel values from zero, with a "
+        f"median of {middle:.2f} over sets and tolerances. The start itself, 512 draws or half an "
+        f"epoch, reaches a certified gap of {span(gaps, _told_share)}.",
     )
 
 
@@ -384,18 +384,17 @@ def _told_lost(rows: list[Row]) -> list[str]:
 def _told_sdca(results: Row) -> Claim:
     every = select(results["table"], way=SDCA)
     rows, missed = [row for row in every if row.get("ratio") is not None], _told_lost(every)
-    note = f" It did not reach every gap on {listed(missed)}." if missed else ""
+    note = f" It missed some gaps on {listed(missed)}." if missed else ""
     if not rows:
         return Claim("In random order, dual ascent does not reach these gaps.", OURS, note.strip())
     shares = [row["kernel_rows"] / row["m"] for row in rows]
     much = "the whole kernel matrix" if min(shares) >= 0.9 else "a large part of the kernel matrix"
     ratios, against = columns(rows, "ratio", "against_none")
     return Claim(
-        f"In random order, dual ascent computes {much}, where it gets there.",
+        f"In random order, dual ascent computes {much}.",
         OURS,
-        f"SDCA computes {span(shares)} times the matrix, as a value may be computed twice. That is "
-        f"{span(ratios)} times the support's rows, and {span(against)} times what ascent over sets "
-        f"takes.{note}",
+        f"SDCA computes {span(shares)} times the matrix, some values twice: {span(ratios)} times "
+        f"the support's rows, and {span(against)} times the values of ascent over sets.{note}",
     )
 
 
@@ -413,12 +412,12 @@ def _told_libsvm(results: Row) -> Claim:
     ]
     fewer = "fewer" if ratios and min(ratios) > 1.1 else "about as many"
     return Claim(
-        f"LIBSVM makes {fewer} moves; how many kernel values it computes is not known.",
+        f"LIBSVM makes {fewer} moves, with an unknown number of kernel values.",
         OURS,
-        f"An iteration of `SVC` moves two examples and uses their rows; it does not tell which of "
-        f"them its cache held. Iterations to a gap of {_told_share(middle)} or less of its own "
+        f"An iteration of `SVC` moves two examples and uses their rows; it does not say which "
+        f"were in its cache. Iterations to a gap of at most {_told_share(middle)} of its own "
         f"problem (support in brackets): {listed(parts)}. Ascent over sets moved single examples "
-        f"{span(ratios)} times as often as these iterations did.",
+        f"{span(ratios)} times as often.",
     )
 
 

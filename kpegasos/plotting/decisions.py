@@ -1,4 +1,4 @@
-"""What a classifier decides: regions in the plane, rings round support vectors, margins y f(x)."""
+"""Decisions of a classifier: regions in the plane, rings round support vectors, margins y f(x)."""
 
 from __future__ import annotations
 

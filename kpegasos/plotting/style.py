@@ -1,4 +1,4 @@
-"""What all pictures share: colours and markers of classes, ticks of logarithmic axes, legends.
+"""Style of all pictures: colours and markers of classes, ticks of logarithmic axes, legends.
 
 Two classes that are drawn side by side differ in more than hue: for the colour-blind, vermilion and
 orange are alike, and so are green and purple.
