@@ -517,7 +517,7 @@ def plot(results: Row) -> plots.Figure:
     _told_map(best, results)
     return plots.state(
         figure,
-        _told_title(results).replace(" along a run: they", ": these"),
+        f"λT{', not T, is' if 'close' in timed else ' alone is not'} the clock of a run",
         "Decades: what λT spans against what T spans, over all problems and λ; what never came "
         "counts and is not drawn. Tinted: a third at most. Thick: medians. Map: the least f − f* "
         f"in the mean, pale if the next is within 10%. {len(results['seeds'])} seeds.",

@@ -639,15 +639,16 @@ def plot(results: Row) -> plots.Figure:
         row[0].set_ylim(low - 0.3 * (high - low), low + 2.2 * (high - low))
         row[0].set_ylabel(f"{name}\n{plots.WORDS['test_error']}")
     plots.outer_labels(axes, plots.WORDS["fit_seconds"])
-    least = listed(_METHODS[name][1] for name in _told_first(results))
-    title = "At equal seconds, no method is always best"
-    if _told_first(results) == ["polished"]:
-        title = "At equal seconds, polishing a sample is mostly best"
-    counts = listed(f"{_told_counts(cases)[name]}" for name in _told_first(results))
+    first, best = _told_first(results), "no method is always best"
+    if set(first) <= _EXACT:
+        what = "polishing a sample" if first == ["polished"] else "solving samples exactly"
+        best = f"{what} is mostly best"
+    counts = listed(f"{_told_counts(cases)[name]}" for name in first)
+    least = listed(_METHODS[name][1] for name in first)
     sizes = listed(f"{problem['examples']:,}" for problem in problems.values())
     return plots.state(
         figure,
-        f"{title}: {least} in {counts} of {len(cases)} cases",
+        f"At equal seconds, {best}: {least} in {counts} of {len(cases)} cases",
         f"Least error of the runs that took no longer; Gaussian kernel, the same C and γ for all; "
         f"m = {sizes}. polished, intelex, LIBSVM: samples of growing size. Nyström, random: "
         "features for the linear Pegasos. A case is a data set and "
