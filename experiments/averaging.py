@@ -157,7 +157,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     span = f"from λT = {min(known):.2g} to {max(known):.2g} on" if known else "nowhere"
     return plots.state(
         figure,
-        f"The t-weighted average beats the last iterate {span}"
+        f"The t-weighted average beats the last iterate {'late' if known else 'nowhere'}: {span}"
         + (f", and not at all in {never} of {len(crossings)} panels" if never else ""),
         f"Shaded: the average wins; dotted: λT = 1. All are averages of the same iterates; median "
         f"and 20–80% of {len(results['seeds'])} runs.",

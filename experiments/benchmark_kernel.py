@@ -484,24 +484,35 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     }
     has_small = any(row["problem"] in SMALL for row in levels)
     number = len(large) + has_small
-    n_rows = max(1, -(-number // _COLUMNS))
-    figure, grid = plots.panels(n_rows, min(_COLUMNS, max(1, number)), 2.9 * n_rows + 1.1)
+    n_columns = 2 if number == 4 or (number > _COLUMNS and number % _COLUMNS) else _COLUMNS
+    n_rows = max(1, -(-number // n_columns))
+    figure, grid = plots.panels(n_rows, min(n_columns, max(1, number)), 2.5 * n_rows + 1.1)
     axes = list(grid.flat)
     for ax, (problem, all_series) in zip(axes, large.items(), strict=False):
         _curve(ax, problem, all_series, select(levels, problem=problem, dtype=_LARGE))
+        for row in chain(*all_series.values()):
+            if row.get("suboptimality") is not None:
+                height, ends = max(row["suboptimality"], _SMALLEST), range_of(row, "fit_seconds")
+                color = plots.METHODS[_LOOKS[row["series"]]].color
+                ax.hlines(height, *ends, color=color, linewidth=4, alpha=0.35)
     if has_small:
         _small(axes[len(large)], levels)
+        plots.apart(axes[len(large)])
     for ax in axes[number:]:
         ax.set_axis_off()
     for row in grid:
         row[0].set_ylabel(plots.WORDS["relative_suboptimality"] if large else "")
     vectors = ", ".join(results.get("vectors") or [])
+    at = select(levels, level=LEVEL, dtype=_LARGE)
+    leads = [row["lead"] for row in at if "lead" in row and row["problem"] not in SMALL]
+    never = "never slower" if min(leads, default=0) >= 0 else "not always fastest"
+    often = "fastest" if min(leads, default=0) > 0 else never
     return plots.state(
         figure,
-        _finding(levels, list(large)),
-        f"RBF kernel; large problems in {_LARGE}, median seconds of the whole fit; each mark is a "
-        f"tolerance or a number of epochs. Above the panels: speed against peers at {LEVEL:.1%}"
-        + (f". Vectors of the processor: {vectors}." if vectors else "."),
+        f"Polished Pegasos is {often} on large problems: {_finding(levels, list(large))}",
+        f"RBF kernel; large problems in {_LARGE}, median seconds of the whole fit, pale: the "
+        "range; each mark is a tolerance or a number of epochs. Above the panels: speed against "
+        f"peers at {LEVEL:.1%}" + (f". Vectors of the processor: {vectors}." if vectors else "."),
     )
 
 

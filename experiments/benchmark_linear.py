@@ -276,14 +276,17 @@ def plot(results: dict[str, Any]) -> plots.Figure:
             if own:
                 seconds, above = _envelope(own, optimum["dual_bound"])
                 ax.plot(seconds, above, **plots.METHODS[key].options(linestyle="-", label=name))
+        title = NAMES.get(problem, problem).replace(" of", "\nof")
         for level in (0.01, 0.001):
             ax.axhline(level, color=plots.SILVER, linestyle=":", zorder=0)
-        plots.log_log(ax, xlabel=plots.WORDS["fit_seconds"], title=NAMES.get(problem, problem))
+        plots.log_log(ax, xlabel=plots.WORDS["fit_seconds"], title=title)
         ax.set_ylim(0.7 * _LEAST, 2)
     axes[0, 0].set_ylabel(plots.WORDS["relative_suboptimality"])
+    told = _first(results, GOALS[0])
+    winner, one, _ = told.partition(" is first ")
     return plots.state(
         figure,
-        _first(results, GOALS[0]),
+        f"{winner if one else 'No solver'} is first on every problem: {told}",
         "The best run of each solver within the seconds, medians; float32, no intercept, "
         f"certificate included; LinearPegasosSVC is the {plots.METHODS['weighted'].name} over "
         "contiguous blocks of rows, which presupposes rows in random order. SGDClassifier and "

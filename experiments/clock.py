@@ -442,37 +442,29 @@ def claims(results: Row) -> list[Claim]:
     return [tell(results) for tell in (_told_clock, _told_changes, _told_best, _told_averages)]
 
 
-def _told_crossings(ax: plots.Axes, results: Row, kinds: list[str], joined: bool) -> None:
-    """Draw λT at some crossings against λ: markers for problems, lines for medians or problems."""
-    for kind in kinds:
-        name, _, color, line = KINDS[kind]
-        rows = select(results["table"], kind=kind, state="crossed")
-        lams = sorted({row["lam"] for row in rows}, reverse=True)
-        if not lams:
-            continue
-        for data, marker in zip(results["titles"], MARKERS, strict=False):
-            own = [(row["lam"], row["lam_T"]) for row in select(rows, data=data)]
-            style: Any = {"color": color, "lw": 0 if joined else 1.3, "ls": line, "alpha": 0.6}
-            if own:
-                ax.plot(*np.transpose(own), **style, marker=marker, ms=4)
-        medians = [np.median([row["lam_T"] for row in select(rows, lam=lam)]) for lam in lams]
-        if joined:
-            ax.plot(lams, medians, color=color, linestyle=line, linewidth=2)
-        plots.name_end(ax, name, medians[-1], color)
+def _told_crossings(ax: plots.Axes, results: Row, kind: str) -> None:
+    """Draw λT at a change against λ: a line for each problem, and the median."""
+    name, _, color, _ = KINDS[kind]
+    rows, spread = (
+        select(results["table"], kind=kind, state="crossed"),
+        _told_spreads(results)[kind],
+    )
+    for data, marker in zip(results["titles"], MARKERS, strict=False):
+        own = [(row["lam"], row["lam_T"]) for row in select(rows, data=data)]
+        if own:
+            ax.plot(*np.transpose(own), color=color, marker=marker, ms=4, lw=0.8, alpha=0.5)
+    lams = sorted({row["lam"] for row in rows}, reverse=True)
+    medians = [np.median([row["lam_T"] for row in select(rows, lam=lam)]) for lam in lams]
+    ax.plot(lams, medians, color=color, linewidth=2.5)
     plots.log_log(ax)
-    ax.set(xlim=(2 * max(results["lams"]), min(results["lams"]) / 2), ylabel="λT of the change")
     ax.axhline(1, color=plots.BLACK, linewidth=0.8, linestyle=":")
+    parts = [f"{spread[f'decades_{key}']:.1f}" for key in ("lam_T", "T") if rows]
+    ax.set_title(f"{name}\n{' against '.join(parts)} decades", fontsize=10.5)
 
 
 def _told_data(results: Row, name: str) -> str:
     """The name of a problem without its kernel."""
     return str(results["titles"][name]).partition(",")[0].partition(" ")[0]
-
-
-def _told_legend(ax: plots.Axes) -> None:
-    """Put a legend over the title of a panel."""
-    place: Any = {"bbox_to_anchor": (-0.12, 1.0), "columnspacing": 0.7, "handletextpad": 0.0}
-    plots.legend_above(ax, over_title=True, fontsize=9, **place)
 
 
 def _told_map(ax: plots.Axes, results: Row) -> None:
@@ -487,34 +479,46 @@ def _told_map(ax: plots.Axes, results: Row) -> None:
     for look in [plots.METHODS[kind] for kind in METHODS if kind in {cell[2] for cell in cells}]:
         name = look.name.removesuffix(" iterate").removesuffix(" average")
         ax.plot([], [], look.marker, color=look.color, label=name)
+    tight = {"columnspacing": 0.6, "handletextpad": -0.2}
     plots.log_log(ax, xlabel=plots.WORDS["lam_T"], ylabel="passes T/m")
     xs, ys, *_ = zip(*cells, strict=True)
     ax.set(xlim=(min(xs), max(xs) * step), ylim=(min(ys), max(ys) * step))
     ax.axvline(1, color=plots.BLACK, linewidth=0.8, linestyle=":")
     ax.axhline(1, color=plots.BLACK, linewidth=0.8, linestyle=":", zorder=3)
-    ax.set_title("the best after T steps")
-    _told_legend(ax)
+    ax.set_title("\nthe best after T steps", fontsize=10.5)
+    ax.legend(loc="lower left", bbox_to_anchor=(-0.35, 1.13), ncols=4, fontsize=9, **tight)
 
 
 def plot(results: Row) -> plots.Figure:
-    """Crossings in λT against λ, and a map of the best method."""
-    figure, axes = plots.panels(2, 2, 6.0, sharex="col", sharey="col")
-    grid = axes[0, 0].get_gridspec()
-    for ax in axes[:, 1]:
-        ax.remove()
-    timed, (kept, lost) = _told_timed(results), axes[:, 0]
-    _told_crossings(kept, results, timed, True)
-    _told_crossings(lost, results, [kind for kind in KINDS if kind not in timed], False)
-    kept.set_title("these keep the time of λT")
-    lost.set(title="these do not", xlabel=f"{plots.WORDS['lam']}  (falls to the right)")
-    for name, marker in zip(results["titles"], MARKERS, strict=False):
-        kept.plot([], [], marker, color=plots.GREY, label=_told_data(results, name))
-    _told_legend(kept)
-    _told_map(figure.add_subplot(grid[:, 1]), results)
+    """Crossings in λT against λ, a panel for each change, and a map of the best method."""
+    timed = _told_timed(results)
+    kinds = [*timed, *(kind for kind in KINDS if kind not in timed)]
+    figure = plots.empty(6.6)
+    axes = figure.subplots(2, 3)
+    *changes, best = axes.flat
+    for ax, kind in zip(changes, kinds, strict=True):
+        ax.sharex(changes[0])
+        ax.sharey(changes[0])
+        _told_crossings(ax, results, kind)
+        ax.set(facecolor="#F0F4F8" if kind in timed else "white")
+    changes[0].set_xlim(2 * max(results["lams"]), min(results["lams"]) / 2)
+    for ax in axes[:, 0]:
+        ax.set_ylabel("λT of the change")
+    for ax in axes[1, :2]:
+        ax.set_xlabel(f"{plots.WORDS['lam']}  (falls to the right)")
+    names = {
+        _told_data(results, name): {"marker": marker, "color": plots.GREY, "linestyle": "none"}
+        for name, marker in zip(results["titles"], MARKERS, strict=False)
+    }
+    handles = [plots.handle(name, **style) for name, style in names.items()]
+    changes[0].legend(handles=handles, loc="lower left", ncols=2, fontsize=9, columnspacing=0.5)
+    for ax in axes[:, 1:].flat[:-1]:
+        ax.tick_params(labelleft=False)
+    _told_map(best, results)
     return plots.state(
         figure,
-        _told_title(results),
-        "Left: markers are problems, the upper lines medians; what never came counts and is not "
-        "drawn. Right: the least f − f* in the mean, pale if the next is within 10%. "
-        f"{len(results['seeds'])} seeds.",
+        f"λT{', not T, is' if 'close' in timed else ' alone is not'} the clock of a run",
+        "Decades: what λT spans against what T spans, over all problems and λ; what never came "
+        "counts and is not drawn. Tinted: a third at most. Thick: medians. Map: the least f − f* "
+        f"in the mean, pale if the next is within 10%. {len(results['seeds'])} seeds.",
     )

@@ -746,7 +746,8 @@ def _told_errors(ax: plots.Axes, results: Row, name: str) -> None:
         if method in ("plain", POLISH):
             ax.plot(min(end, shares[known][-1]), errors[-1], "o", color=look.color, markersize=5)
     ax.axhline(reference, color=plots.GREY, linewidth=0.9, linestyle=(0, (1, 2)))
-    style: dict[str, Any] = {"color": plots.GREEN, "markersize": 7, "linestyle": ""}
+    color = plots.METHODS["SVC"].color
+    style: dict[str, Any] = {"color": color, "markersize": 7, "linestyle": "", "zorder": 3}
     ax.plot(1 + 1 / n, reference, "D", **style)
     ax.plot(2, reference, "D", markerfacecolor="white", **style)
     plots.log_x(ax, xlim=(SHARES[0], SHARES[-1]))
@@ -758,16 +759,20 @@ def _told_errors(ax: plots.Axes, results: Row, name: str) -> None:
 
 def _told_gaps(ax: plots.Axes, results: Row) -> None:
     """Draw certified gaps against the values over the least that a certificate takes."""
-    looks = _told_looks()
-    for name, own in results["sets"].items():
-        shares = np.array(SHARES) * own["n"] ** 2 / 2 / _told_least(results, name)
-        for method in ("plain", POLISH):
-            gaps = _told_curve(results, name, method, "gap")
-            end, _, gap = _told_ended(results, name, method) / [_told_least(results, name), 1, 1]
+    looks, at = _told_looks(), np.linspace(0, 2.5, 251)
+    for method in ("plain", POLISH):
+        found = []
+        for name, own in results["sets"].items():
+            least = _told_least(results, name)
+            shares = np.array(SHARES) * own["n"] ** 2 / 2 / least
+            end, _, gap = _told_ended(results, name, method) / [least, 1, 1]
             before = shares < end
-            x, y = np.append(shares[before], end), np.append(gaps[before], gap)
-            ax.plot(x, y, **looks[method].line_options(linewidth=1.1, alpha=0.75))
-            ax.plot(end, gap, "o", color=looks[method].color, markersize=4)
+            gaps = np.append(_told_curve(results, name, method, "gap")[before], gap)
+            known = np.isfinite(gaps)
+            x = np.append(shares[before], end)[known]
+            found.append(np.exp(np.interp(at, x, np.log(gaps[known]))))
+        values = np.percentile(found, [0, 50, 100], axis=0)
+        plots.band(ax, at, values, color=looks[method].color, linewidth=1.8)
     ax.axvline(1, color=plots.GREY, linewidth=0.9, linestyle=(0, (1, 2)))
     ax.set(yscale="log", xlim=(0, 2.5), xlabel="kernel values / least of a certificate")
     ax.set_yticks((0.01, 0.1, 1), ("1%", "10%", "100%"))
@@ -805,16 +810,16 @@ def plot(results: Row) -> plots.Figure:
         ax.set_visible(False)
     plots.outer_labels(axes, "share of the kernel matrix", plots.WORDS["test_error"])
     looks = {look.name: look.line_options() for look in _told_looks().values()}
-    looks["SVC"] = {"color": plots.GREEN, "marker": "D", "linestyle": ""}
+    looks["SVC"] = {"color": plots.METHODS["SVC"].color, "marker": "D", "linestyle": ""}
     plots.legend_above(axes[0, 0], looks, over_title=True, columnspacing=1.0, fontsize=9.5)
     left, right = below.subplots(1, 2)
     _told_gaps(left, results)
-    left.set_title("certified gap, a line for each set")
+    left.set_title("certified gap: median and range of the sets")
     _told_shares(right, results)
     right.set_title(f"to within {100 * NEAR:.0f} point of SVC's error")
     return plots.state(
         figure,
-        _told_finding(results).rstrip("."),
+        _told_finding(results).replace("more kernel", "more").replace("; ", ": ").rstrip("."),
         f"Mean of {len(results['seeds'])} random splits. 100% are n²/2 values; SVC asks for them "
         "with a symmetric kernel, for twice as many with a callable (hollow). Dots on lines: the "
         "run ends. Lower right: a dot for each set, bars are medians.",

@@ -193,21 +193,31 @@ def _panel(above: Any, below: Any, rows: list[dict[str, Any]], Cs: list[float], 
 def plot(results: dict[str, Any]) -> plots.Figure:
     """Two panels a set."""
     names = list(results["titles"])
-    figure, axes = plots.panels(2, len(names), 6.0, sharex=True, sharey="row")
-    for name, (above, below) in zip(names, axes.T, strict=True):
+    n_columns = -(-len(names) // 2)
+    figure, axes = plots.panels(4, n_columns, 9.0, sharex=True)
+    Cs = [*results["Cs"][:3], *results["Cs"][3:][-1:]]
+    pairs = [pair for rows in (axes[:2], axes[2:]) for pair in rows.T]
+    for at, (name, (above, below)) in enumerate(zip(names, pairs, strict=False)):
         rows = select(results["table"], data=name)
-        _panel(above, below, rows, results["Cs"], name == names[-1])
+        _panel(above, below, rows, Cs, at == n_columns - 1)
         plots.log_x(above, ylim=(0.3, 1.02))
-        plots.log_log(below)
-        below.set_xticks([1e2, 1e5], ["10²", "10⁵"])
-        above.set_title(results["titles"][name], fontsize=11)
-    axes[1, len(names) // 2].set_xlabel(plots.WORDS["steps"])
-    axes[0, 0].set_ylabel("cosine with the nearest SVM")
-    axes[1, 0].set_ylabel("λ′ of that SVM")
+        plots.log_log(below, ylim=(5e-6, 0.1))
+        below.set_xticks([1e2, 1e3, 1e4, 1e5], ["10²", "10³", "10⁴", "10⁵"])
+        above.set_title(results["titles"][name])
+    for ax in (ax for pair in pairs[len(names) :] for ax in pair):
+        ax.set_visible(False)
+    plots.outer_labels(axes, plots.WORDS["steps"])
+    for above, below in (axes[:2, 0], axes[2:, 0]):
+        above.set_ylabel("cosine with\nthe nearest SVM")
+        below.set_ylabel("λ′ of that SVM")
+    for ax in (*axes[:, 1:].flat, *axes[:-1].flat):
+        ax.label_outer()
     follow, _ = _told_followers(results)
+    like = "like" if 2 * len(follow) > len(names) else "not like"
     return plots.state(
         figure,
-        f"Stopping after T steps: λ′ is of order 1/T on {len(follow)} of {len(names)} sets",
+        f"Stopping early is {like} choosing a larger λ: after T steps λ′ is of order 1/T on "
+        f"{len(follow)} of {len(names)} sets",
         "Medians over seeds. The average of Pegasos after T steps, held against the exact SVMs of "
         "all λ′. Hollow: λT above 1, where Pegasos comes to its own λ.",
     )

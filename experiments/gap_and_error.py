@@ -583,27 +583,46 @@ def _rules(ax: plots.Axes, runs: list[Run]) -> None:
     ax.set(xlim=(0, 3.0 * most), xlabel="epochs trained / epochs needed")
 
 
+def _told_set(ax: plots.Axes, runs: list[Run], Cs: list[float]) -> None:
+    """Draw the error above the final one against the gap, a line for each C."""
+    ax.set_xticks(*_ticks(99.9, 90, 50, 10, 1), fontsize=9.5)
+    ax.set(ylim=(-8, 12), xlim=_odds([MOST, 0.01]))
+    for C, color in zip(Cs, plots.shades(len(Cs)), strict=True):
+        own = select(runs, C=C)
+        gaps = _odds(np.median([run["gap"] for run in own], axis=0))
+        excess = percentiles([run["excess"] for run in own])
+        plots.band(ax, gaps, excess, color=color, label=f"C = {C:g}", linewidth=1.8)
+    ax.axhline(NEAR, color=plots.DARK_GREY, linewidth=1, linestyle=":")
+    ax.axvspan(*_odds([SMALL_GAP, 0.01]), color=plots.METHODS["gap"].color, alpha=0.15, linewidth=0)
+    ax.grid(alpha=0.25)
+
+
 def plot(results: dict[str, Any]) -> plots.Figure:
-    """Errors against gaps for each C; below, gaps against λT, and the rules."""
+    """Errors against gaps on each set; below, rules for when to stop."""
     Cs, runs = results["Cs"], _full(results["runs"])
     figure = plots.empty(7.6)
-    above, below = figure.subfigures(2, 1, squeeze=False)[:, 0]
-    top = above.subplots(1, len(Cs), sharey=True, squeeze=False)[0]
-    for C, ax in zip(Cs, top, strict=True):
-        _errors(ax, select(runs, C=C), results["titles"] if Cs[-1] == C else None)
-        ax.set_title(f"C = {C:g}")
-        ax.set_xlabel("certified relative gap")
-    top[0].set_ylabel("test error above the final one,\nstandard errors")
-    left, right = below.subplots(1, 2, width_ratios=[1, 1.1])
-    _clock(left, results, runs)
-    left.set_title(_clock_title(results, runs))
-    _rules(right, runs)
-    right.set_title("rules chosen on the other sets")
+    above, below = figure.subfigures(2, 1, height_ratios=[2.4, 1], squeeze=False)[:, 0]
+    top = above.subplots(2, 3, sharex=True, sharey=True, squeeze=False)
+    for ax, (name, title) in zip(top.flat, results["titles"].items(), strict=False):
+        _told_set(ax, select(runs, data=name), Cs)
+        ax.set_title(title)
+    for ax in top.flat[len(results["titles"]) :]:
+        ax.set_visible(False)
+    plots.outer_labels(
+        top, "certified relative gap", "test error above the\nfinal one, std. errors"
+    )
+    rules = below.subplots()
+    _rules(rules, runs)
+    rules.set(title="rules chosen on the other sets", xlim=(0, 0.6 * rules.get_xlim()[1]))
     m, tested = results["sizes"]
+    told = finding(runs).rstrip(".")
+    final = "is final long before the gap closes"
+    if told.startswith("Not"):
+        final = "is not final even at a small gap"
     return plots.state(
         figure,
-        f"{finding(runs).rstrip('.')}: at C = {max(Cs):g} the error is final at a gap of "
-        f"{_told_limits(results, max(Cs))}",
+        f"The error {final}: {told[0].lower() + told[1:]}; at C = {max(Cs):g} the error is final "
+        f"at a gap of {_told_limits(results, max(Cs))}",
         f"RBF kernel, {m:,} training and {tested:,} test examples; median and 20–80% of "
         f"{len(results['seeds'])} runs. Dotted: one standard error; shaded: gaps up to "
         f"{SMALL_GAP:.0%}. Final, or well: the error stays within a standard error from there on. "

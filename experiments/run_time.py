@@ -673,7 +673,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     return plots.state(
         figure,
         f"More examples need {'no' if _told_kernel(results)['flat'] else 'some'} more steps to an "
-        "accuracy; what a step costs grows with its features, and with a kernel with the number of "
+        "accuracy: what a step costs grows with its features, and with a kernel with the number of "
         "examples",
         f"Kernel: Adult, RBF, λ = {LAM:g}. Linear: MNIST, even against odd, "
         f"λ = {' or '.join(map(plots.power_of_ten, chosen))}, chosen on other images. Step: "

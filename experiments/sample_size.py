@@ -171,8 +171,8 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     flat = abs(exponent) < 0.1
     return plots.state(
         figure,
-        f"The steps to an accuracy {'do not depend' if flat else 'depend'} on the number of "
-        f"examples; towards small λ they grow like {plots.power('(1/λ)', late)}",
+        f"Steps {'do not ' * flat}grow with the number of examples: towards small λ they grow like "
+        f"{plots.power('(1/λ)', late)}",
         "Synthetic documents of CCAT's shape, labels flipped at random; left "
         f"λ = {LAM:g}; {plots.METHODS['weighted'].name} over contiguous blocks, median of "
         f"{len(results['seeds'])} runs on the left. Left, every m is so large that no run sees an "

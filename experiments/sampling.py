@@ -172,7 +172,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     published = [plots.times(value / reported[2]) for value in reported]
     return plots.state(
         figure,
-        f"A new permutation each epoch is {'best on every set' if best else 'not always best'}: "
+        f"A new permutation each epoch is {'best' if best else 'not always best'}: "
         f"independent draws end {ranges[0]} times as far from the optimum, one permutation "
         f"{ranges[1]} times",
         f"{plots.METHODS['weighted'].name}, ends of epochs; λm = {LAM_M:g}; median and 20–80% of "

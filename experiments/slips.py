@@ -349,8 +349,9 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     harmless = [slip for slip in ("threshold",) if _ratio(kernel, slip, "f") < 1.1]
     return plots.state(
         figure,
-        f"Of the printed slips that run, {len(wrong) + 1} spoil the objective and "
-        f"{len(harmless) or 'none'} {'does' if len(harmless) == 1 else 'do'} no harm",
+        f"{'Most' if len(wrong) + 1 > len(harmless) else 'Some'} printed slips that run spoil the "
+        f"objective: {len(wrong) + 1} do, and {len(harmless) or 'none'} "
+        f"{'does' if len(harmless) == 1 else 'do'} no harm",
         f"Each slip beside the correct rule, on the same draws; two moons, m = {N_SAMPLES:,}, "
         f"λ = {LAM:g}, last iterate (gradient: two clouds); median and 20–80% of "
         f"{len(results['seeds'])} runs.",

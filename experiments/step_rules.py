@@ -151,11 +151,12 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     plots.outer_labels(axes, plots.WORDS["steps"], plots.WORDS["suboptimality"])
     best, *others = MISTUNED
     tuned, wrong = (_told_ratios(results["table"], rules) for rules in ([best], others))
-    claim = "needs no tuning" if min(tuned) > 1 else "is not best everywhere"
+    claim = "needs no tuning" if min(tuned) > 1 else "is not always best"
     return plots.state(
         figure,
-        f"1/(λt) {claim}: the best c/√t of {len(TUNING)} ends {plots.times(min(tuned))} to "
-        f"{plots.times(max(tuned))} times as far from the optimum, a c wrong by ten up to "
+        f"The step of Pegasos {claim}: the best c/√t of {len(TUNING)} ends "
+        f"{plots.times(min(tuned))} to {plots.times(max(tuned))} times as far from "
+        "the optimum, a c wrong by ten up to "
         f"{plots.times(float(f'{max(wrong):.2g}'))} times",
         "Two moons, RBF kernel, t-weighted average on the same draws; median and 20–80% of "
         f"{len(results['seeds'])} runs.",

@@ -54,6 +54,11 @@ def title_of(name: str) -> str:
     return _TITLES.get(name, name.replace("_", " "))
 
 
+def ink() -> str:
+    """Return the colour of lines and rings: that of axes, light where a style is dark."""
+    return str(plt.rcParams["axes.edgecolor"])
+
+
 def color_of(number: int) -> str:
     """Return the colour of a class by its number."""
     return COLORS[number % len(COLORS)]
