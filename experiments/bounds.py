@@ -364,8 +364,7 @@ _PANELS = (
 def _draw(ax: plots.Axes, rows: Rows, x: str, label: str, color: str) -> None:
     """Draw what was measured and its bound against a column."""
     positions, measured, bounds = columns(rows, x, "measured", "bound")
-    factor = plots.times(float(np.median(bounds / measured)))
-    name = f"{label.replace(' average', '')}\nbound × {factor}"
+    name = label.replace(" average", "")
     ax.plot(positions, measured, "o-", markersize=4, color=color, label=name)
     ax.plot(positions, bounds, "--", color=color)
 
@@ -434,8 +433,6 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     """Measured values solid, bounds dashed; grey where w = 0 is as good as what is promised."""
     figure, axes = plots.panels(3, 2, 11.0)
     _draw_bounds(results, axes[:2])
-    for line in (line for ax in axes[:2].flat for line in ax.get_lines()):
-        line.set_label(str(line.get_label()).partition("\n")[0])
     _draw_likely(axes[2, 0], results["table"])
     _draw_terms(axes[2, 1], results["terms"])
     for ax in axes[:, 0]:

@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from experiments import _plots as plots
 from experiments._claims import OURS, Claim, listed, percent, rounded, span
 from experiments._run import ExperimentContext
-from experiments._tables import columns, grouped, percentiles, select, shortened, summary
+from experiments._tables import columns, grouped, select, shortened, summary
 from experiments.gap_and_error import SETS, Draw
 from kpegasos import RBF, LinearPegasosSVC, PegasosSVC
 
@@ -252,21 +252,6 @@ def claims(results: dict[str, Any]) -> list[Claim]:
 
 
 # The figure
-
-
-def _panel(ax: plots.Axes, results: dict[str, Any], kernel: str, C: float, *, named: bool) -> None:
-    """Shares against the gap, a line for each set."""
-    runs = select(results["runs"], kernel=kernel, C=C)
-    for name, own in grouped(runs, "data").items():
-        title, _, color, line = SETS[name]
-        gaps = np.median([run["gap"] for run in own], axis=0)
-        style: Any = {"color": color, "linestyle": line, "linewidth": 1.8, "alpha": 0.08}
-        shares = 100 * percentiles([run["certified"] for run in own])
-        plots.band(ax, gaps, shares, label=title if named else None, **style)
-        agrees = 100 * np.median([run["agrees"] for run in own], axis=0)
-        ax.plot(gaps, agrees, color=color, linestyle=":", linewidth=1.2)
-    plots.log_x(ax, xlim=(0.5, 5e-7), ylim=(-3, 103))
-    ax.set_title(f"{KERNELS[kernel]}, C = {C:g}")
 
 
 def _told_panel(ax: plots.Axes, runs: list[dict[str, Any]]) -> None:

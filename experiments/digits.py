@@ -94,22 +94,6 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     }
 
 
-def _dots(ax: Any, table: list[dict[str, Any]], kernels: list[str]) -> None:
-    """The best cell of each kernel, on held-out folds and, hollow, on the test half."""
-    for row in table:
-        height = kernels.index(row["kernel"]) + 0.18 * (1 if row["model"] == "SVC" else -1)
-        style = plots.METHODS[MODELS[row["model"]]]
-        held, test = 100 * row["cv_accuracy"], 100 * row["test_accuracy"]
-        ax.plot([test, held], [height] * 2, color=plots.SILVER, linewidth=1, zorder=1)
-        ax.plot(held, height, style.marker, color=style.color, markersize=8)
-        ax.plot(test, height, style.marker, color=style.color, markersize=8, mfc="white", mew=1.6)
-        for value, side in ((held, 9), (test, -9)):
-            text: Any = {"fontsize": 10, "ha": "left" if side > 0 else "right"}
-            plots.beside(ax, f"{value:.1f}", (value, height), (side, 0), of=style.color, **text)
-    plots.rows_down(ax, [NAMES.get(kernel, kernel) for kernel in kernels])
-    ax.margins(x=0.12)
-
-
 def plot(results: dict[str, Any]) -> plots.Figure:
     """Errors of each kernel's best cell, ours and SVC's, on held-out folds and on the test half."""
     table, example = results["table"], results["example"]

@@ -516,58 +516,6 @@ def _ticks(*per_cent: float) -> tuple[list[float], list[str]]:
     return _odds(np.array(per_cent) / 100).tolist(), [f"{tick:g}%" for tick in per_cent]
 
 
-def _errors(ax: plots.Axes, runs: list[Run], titles: dict[str, str] | None) -> None:
-    """Error above the final one against the gap, a line for each set."""
-    ax.set_xticks(*_ticks(99.9, 90, 50, 10, 1), fontsize=9.5)
-    ax.set(ylim=(-10, 12), xlim=_odds([MOST, 0.01]))
-    for name, own in grouped(runs, "data").items():
-        *_, color, line = SETS[name]
-        gaps = _odds(np.median([run["gap"] for run in own], axis=0))
-        style: Any = {"color": color, "alpha": 0.12, "linestyle": line, "linewidth": 1.8}
-        style["label"] = titles and titles[name]
-        plots.band(ax, gaps, percentiles([run["excess"] for run in own]), **style)
-    ax.axhline(NEAR, color=plots.DARK_GREY, linewidth=1, linestyle=":")
-    ax.axvspan(*_odds([SMALL_GAP, 0.01]), color=plots.METHODS["gap"].color, alpha=0.15, linewidth=0)
-    ax.grid(alpha=0.25)
-
-
-def _clock(ax: plots.Axes, results: dict[str, Any], runs: list[Run]) -> None:
-    """Gap against λT, a line for each set and C, and a marker where the error is final."""
-    Cs, first = results["Cs"], next(iter(results["titles"]))
-    for C, color, marker in zip(Cs, plots.shades(len(Cs)), "os^", strict=False):
-        for name in results["titles"]:
-            own = select(runs, data=name, C=C)
-            gaps = _odds(np.median([run["gap"] for run in own], axis=0))
-            ax.plot(np.array(own[0]["epochs"]) / C, gaps, color=color, linewidth=0.8, alpha=0.6)
-            row = select(results["table"], data=name, C=C)[0]
-            label = f"final, C = {C:g}" if name == first else None
-            style: dict[str, Any] = {"color": color, "markersize": 8, "markeredgecolor": "white"}
-            ax.plot(row["epochs"] / C, _odds(row["gap"]), marker, label=label, **style)
-    label = f"{plots.WORDS['lam_T']} = epochs / C"
-    plots.log_x(ax, xlabel=label, ylabel="certified relative gap")
-    ax.set_yticks(*_ticks(99.9, 99, 90, 50, 10, 1))
-    ax.set_ylim(*_odds([0.01, MOST]).tolist())
-    ax.legend(loc="lower left", frameon=False, handletextpad=0.2, fontsize=9.5)
-
-
-def _clock_title(results: dict[str, Any], runs: list[Run]) -> str:
-    """Say what goes by λT: what comes at the same λT for the least and the largest C."""
-    ends = (min(results["Cs"]), max(results["Cs"]))
-    low, high = (select(results["table"], C=C) for C in ends)
-    errors = [a["epochs"] / a["C"] / (b["epochs"] / b["C"]) for a, b in zip(low, high, strict=True)]
-    gaps = []
-    for name in results["titles"]:
-        first, last = (
-            [run["epochs"][stop(run, True, 0.5)] / C for run in select(runs, data=name, C=C)]
-            for C in ends
-        )
-        gaps.append(np.median(first) / np.median(last))
-    apart = [np.exp(np.abs(np.log(np.median(ratios)))) for ratios in (gaps, errors)]
-    if apart[0] < 3 < apart[1]:
-        return "the gap goes by λT, the error does not"
-    return "gap against λT, and where the error is final"
-
-
 def _rules(ax: plots.Axes, runs: list[Run]) -> None:
     """How long each rule trains beside what is needed, and how often it ends well."""
     found, rules = verdicts(runs), dict(reversed(RULES.items()))

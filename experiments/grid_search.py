@@ -610,25 +610,20 @@ def _style(tool: str) -> dict[str, Any]:
 
 
 def _seconds(ax: plots.Axes, lines: dict[str, list[Row]]) -> None:
-    """A line for each name, a dot on it for each row, and how much longer than ours it took."""
+    """A line for each name, and a dot at it for each row."""
     for height, rows in enumerate(lines.values()):
-        ours = next((row["seconds"] for row in rows if row["tool"] == OURS), None)
         measured = [row["seconds"] for row in rows]
         ends = [min(measured), max(measured)]
         ax.plot(ends, [height] * 2, color=plots.SILVER, linewidth=1, zorder=1)
-        for position, row in enumerate(sorted(rows, key=lambda row: float(row["seconds"]))):
+        for row in rows:
             above = 3 if row["tool"] == OURS else 2
             ax.plot(row["seconds"], height, zorder=above, **_style(row["tool"]))
-            if ours and row["seconds"] != ours:
-                shift = (0, (8, -17)[position % 2])  # neighbours may be close
-                ratio = f"{plots.times(row['seconds'] / ours)}×"
-                place: Any = {"ha": "center", "va": "baseline", "fontsize": 9}
-                plots.beside(ax, ratio, (row["seconds"], height), shift, **place)
     ax.set_yticks(range(len(lines)), list(lines), fontsize=9.5)
     ax.set_ylim(len(lines) - 0.4, -0.6)
-    plots.log_x(ax, xlabel="seconds of the search; ×: of ours")
+    plots.log_x(ax, xlabel="seconds of the search")
     ax.margins(x=0.1)
     ax.tick_params(axis="y", length=0)
+    plots.apart(ax, 0.2)
 
 
 def _by_problem(rows: list[Row]) -> dict[str, list[Row]]:
@@ -702,10 +697,6 @@ def plot(results: Row) -> plots.Figure:
         looks = {_LOOKS[tool].name: _style(tool) for tool in _LOOKS if tool in used}
         looks = {name.removesuffix(", published"): style for name, style in looks.items()}
         plots.legend_above(ax, looks, over_title=True, **place)
-        ax.set_xlabel("seconds of the search")
-        plots.apart(ax, 0.2)
-        for ratio in list(ax.texts):  # more than can be read; the axis has them
-            ratio.remove()
     few = max((1 / ratio for ratio in _ratios(table, (SINGLE,))), default=np.inf) < 10
     return plots.state(
         figure,

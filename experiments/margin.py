@@ -207,7 +207,7 @@ def _draw_envelope(ax: plots.Axes, results: dict[str, Any], colors: dict[str, st
         ax.plot(model["degrees"], model["margin"], color=colors[C], linestyle="none", **style)
     ax.axhline(0, color="black", linewidth=0.6)
     ax.set(xlabel="direction of the line's normal, degrees", ylabel="margin of the line")
-    ax.set_title("black: best line of a direction\ndiamonds: Pegasos")
+    ax.set_title("grey: lines that separate\nblack: the widest of a direction")
 
 
 def _draw_runs(ax: plots.Axes, results: dict[str, Any], colors: dict[str, str]) -> None:
@@ -231,7 +231,6 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     colors = dict(zip(results["models"], plots.shades(len(results["models"])), strict=True))
     _draw_lines(lines, results)
     _draw_envelope(envelope, results, colors)
-    envelope.set_title("grey: lines that separate\nblack: the widest of a direction")
     style: Any = {"fontsize": 9.5, "bbox": {"facecolor": "white", "edgecolor": "none", "pad": 0.5}}
     by_share: dict[float, list[str]] = {}
     for C, model in results["models"].items():

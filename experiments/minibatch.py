@@ -131,7 +131,6 @@ def claims(results: dict[str, Any]) -> list[Claim]:
 
 #: Names of the methods in the figure, by the looks that they are made of.
 NAMES = {"paper": ("independent", "last"), "defaults": ("permutation", "weighted")}
-SHORT = {"rcv1": "RCV1", "adult": "Adult"}
 #: A batch is called free while it costs no more than this factor.
 FREE = 2.0
 
