@@ -1,4 +1,4 @@
-"""What an experiment is, and which there are.
+"""Experiments: their form, and a list of them.
 
 An experiment is a module of this folder (its name without a leading underscore) with
 

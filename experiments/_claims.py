@@ -1,4 +1,4 @@
-"""What a source claims and what came out: the claim, our numbers in a sentence, a mark.
+"""Claims of sources: the claim, our numbers in a sentence, a mark.
 
 An experiment that tests claims has a function ``claims(results) -> list[Claim]``, a pure function
 of the results as read back from the file. `experiments._text` writes the claims into README and
@@ -84,6 +84,17 @@ def mark(holds: bool, partly: bool = False) -> str:
     str
     """
     return HOLDS if holds else PARTLY if partly else FAILS
+
+
+def like_inverse(rates: Iterable[float]) -> tuple[str, str]:
+    """Return the mark and the criterion of growth like 1/λ, by its exponents of 1/λ."""
+    known = list(rates)
+    holds = all(abs(rate - 1) <= 0.15 for rate in known)
+    return (
+        mark(holds, max(known) <= 1.15),
+        "✓ if every exponent of 1/λ is within ±0.15 of 1, ~ if none is larger, so that 1/λ is a "
+        "bound.",
+    )
 
 
 _SUPERSCRIPTS = str.maketrans("-0123456789.", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹·")

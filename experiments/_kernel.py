@@ -53,7 +53,7 @@ class Task(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """How a problem is made; gamma is a number, or "scale" for scikit-learn's default."""
+    """The recipe of a problem; gamma is a number, or "scale" for scikit-learn's default."""
 
     make: Callable[[], Split]
     gamma: float | str

@@ -1,4 +1,4 @@
-"""Where results come from: code, commit, versions, machine, date."""
+"""The origin of results: code, commit, versions, machine, date."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the figures share: bands, logarithmic axes, lines named at their ends, sentences above them.
+"""Parts of the figures: bands, logarithmic axes, lines named at their ends, sentences above them.
 
 A method has one colour, one marker, one line and one name, and a quantity one name.  Methods that
 are drawn side by side differ in more than hue.  A name at the end of its line is read faster than a
@@ -54,7 +54,7 @@ STYLE: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Look:
-    """What a method is called, and how it is drawn."""
+    """The name and the style of a method."""
 
     name: str
     color: str
@@ -196,6 +196,15 @@ def rows_down(ax: Axes, names: Sequence[str], **options: Any) -> None:
     ax.set_ylim(len(names) - 0.5, -0.5)
 
 
+def apart(ax: Axes, shift: float = 0.16) -> None:
+    """Move the single markers on the rows of axes apart, each kind to a height of its own."""
+    dots = [line for line in ax.get_lines() if line.get_marker() not in ("None", "|")]
+    kinds = list(dict.fromkeys(line.get_marker() for line in dots))
+    for line in dots:
+        up = shift * (kinds.index(line.get_marker()) - (len(kinds) - 1) / 2)
+        line.set_ydata(np.asarray(line.get_ydata(), dtype=float) + up)
+
+
 def beside(
     ax: Axes, text: str, at: Any, shift: tuple[float, float], of: str = BLACK, **options: Any
 ) -> None:
@@ -232,7 +241,7 @@ def legend_above(
     over_title: bool = False,
     **options: Any,
 ) -> None:
-    """Put a legend in one line above axes, where lines have no ends of their own.
+    """Put a legend above axes, in one line unless said otherwise, for what has no ends to name.
 
     Parameters
     ----------
@@ -247,17 +256,18 @@ def legend_above(
     """
     from matplotlib.transforms import ScaledTranslation
 
-    own = {"columnspacing": 1.3, "handletextpad": 0.4, "borderaxespad": 0.2}
-    place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0)}
+    handles: Any = [handle(label, **style) for label, style in (looks or {}).items()]
+    handles = handles or [line for line in ax.get_lines() if str(line.get_label())[0] != "_"]
+    own = {"columnspacing": 1.3, "handletextpad": 0.4, "borderaxespad": 0.2, "ncols": len(handles)}
+    place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), **own, **options}
     if over_title:
         figure = ax.get_figure(root=True)
         assert figure is not None
         up = (1.6 * float(ax.title.get_fontsize()) + 2) / 72
         place["bbox_transform"] = ax.transAxes + ScaledTranslation(0, up, figure.dpi_scale_trans)
-        ax.set_title("\n\n" + ax.get_title(loc="left"))  # for the room
-    handles: Any = [handle(label, **style) for label, style in (looks or {}).items()]
-    handles = handles or [line for line in ax.get_lines() if str(line.get_label())[0] != "_"]
-    legend = ax.legend(handles=handles, ncols=len(handles), **{**place, **own, **options})
+        n_rows = -(-len(handles) // place["ncols"])
+        ax.set_title("\n" * (n_rows + 1) + ax.get_title(loc="left"))  # for the room
+    legend = ax.legend(handles=handles, **place)
     legend.set_in_layout(not over_title)
 
 
@@ -269,16 +279,22 @@ def name_end(ax: Axes, name: str, height: float, color: ColorType) -> None:
     label.set(fontsize="medium", label=END)
 
 
-def _name_lines(ax: Axes) -> None:
-    """Name the lines that have a label at the last of their points in view, if any is."""
-    low, high = sorted(ax.get_ylim())
-    rightmost = np.argmin if ax.xaxis_inverted() else np.argmax
-    for line in ax.get_lines():
-        x, y = np.asarray(line.get_data(), dtype=float)
-        shown = np.flatnonzero(np.isfinite(x) & np.isfinite(y) & (y >= low) & (y <= high))
-        name = str(line.get_label())
-        if shown.size and not name.startswith("_"):
-            name_end(ax, name, float(y[shown[rightmost(x[shown])]]), line.get_color())
+def _name_lines(figure: Figure) -> None:
+    """Name the lines that have a label at the last of their points in view, if any is.
+
+    Each is named once in a figure: in the rightmost of its panels, and there in the uppermost.
+    """
+    named = set()
+    for ax in sorted(figure.axes, key=lambda ax: (-round(ax.bbox.x1), -ax.bbox.y1)):
+        low, high = sorted(ax.get_ylim())
+        rightmost = np.argmin if ax.xaxis_inverted() else np.argmax
+        for line in ax.get_lines() if ax.get_legend() is None else ():
+            x, y = np.asarray(line.get_data(), dtype=float)
+            shown = np.flatnonzero(np.isfinite(x) & np.isfinite(y) & (y >= low) & (y <= high))
+            look = name, _ = str(line.get_label()), line.get_color()
+            if shown.size and not name.startswith("_") and look not in named:
+                named.add(look)
+                name_end(ax, name, float(y[shown[rightmost(x[shown])]]), line.get_color())
 
 
 def freeze(figure: Figure) -> None:
@@ -287,9 +303,7 @@ def freeze(figure: Figure) -> None:
     Lines of axes with a legend are not named. Without this each format that a figure is saved in
     is laid out anew, by slightly other sizes of text.
     """
-    for ax in figure.axes:
-        if ax.get_legend() is None:
-            _name_lines(ax)
+    _name_lines(figure)
     figure.draw_without_rendering()
     points = 72.0 / figure.dpi
     for ax in figure.axes:
@@ -345,14 +359,14 @@ def text_color(color: ColorType) -> tuple[float, float, float]:
 
 
 def state(figure: Figure, finding: str, setting: str = "") -> Figure:
-    """Put a finding above a figure, and below it, in grey, what was measured.
+    """Put a finding above a figure, and below it, in grey, its numbers and what was measured.
 
     Parameters
     ----------
     figure : Figure
         The figure, whose layout is constrained.
     finding : str
-        A sentence; it is broken into lines of the figure's width.
+        A short sentence, and after a colon its numbers, which go below.
     setting : str, default=""
         Data, parameters, number of runs, and what bands are.
 
@@ -362,11 +376,11 @@ def state(figure: Figure, finding: str, setting: str = "") -> Figure:
         The same figure.
     """
     points = 72.0 * figure.get_figwidth()
-    title = _wrapped(finding, int(points / (0.64 * _TITLE_SIZE)))
+    title, _, numbers = finding.partition(": ")
     figure.suptitle(title, x=0.01, ha="left", fontsize=_TITLE_SIZE, fontweight="bold")
-    if setting:
-        note = _wrapped(setting, int(points / (0.55 * _NOTE_SIZE)))
-        figure.supxlabel(note, x=0.01, ha="left", fontsize=_NOTE_SIZE, color=DARK_GREY)
+    note = " ".join([numbers[:1].upper() + numbers[1:] + "."] * bool(numbers) + [setting])
+    note = _wrapped(note, int(points / (0.55 * _NOTE_SIZE)))
+    figure.supxlabel(note, x=0.01, ha="left", fontsize=_NOTE_SIZE, color=DARK_GREY)
     return figure
 
 

@@ -1,4 +1,4 @@
-"""What several experiments run: sets of data, brackets of the optimum, Pegasos with many seeds."""
+"""Runs that experiments share: sets of data, brackets of the optimum, Pegasos with many seeds."""
 
 from __future__ import annotations
 

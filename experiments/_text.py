@@ -225,10 +225,9 @@ def verdicts(documents: Documents) -> str:
     ]
     holds, partly, fails = (marks.count(each) for each in (HOLDS, PARTLY, FAILS))
     return (
-        f"{len(marks)} claims of the papers and of other sources are put to the test: {holds} hold "
-        f"here (✓), {partly} hold in part (~), {fails} do not (✗). "
-        f"[Experiments](docs/experiments.md) has them all, each with its figure and with the "
-        f"criterion by which code decides its mark."
+        f"Of {len(marks)} claims of the papers and other sources, {holds} hold here (✓), {partly} "
+        f"hold in part (~) and {fails} do not (✗). [Experiments](docs/experiments.md) has each "
+        f"with its figure and the criterion by which code decides its mark."
     )
 
 

@@ -82,7 +82,7 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
 
 
 def claims(results: dict[str, Any]) -> list[Claim]:
-    """What is claimed of averages, at the last moment of the table."""
+    """Judge the claims on averages, at the last checkpoint of the table."""
     last_moment = max(row["epochs"] for row in results["table"])
     rows = select(results["table"], epochs=last_moment)
     gains = {a: [row["last"] / row[a] for row in rows] for a in AVERAGES}
@@ -97,7 +97,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     for curve in results["curves"].values():
         ahead = np.flatnonzero(np.array(curve["weighted"][1], dtype=float) < 1)
         crossings += [curve["lam_T"][first] for first in ahead[:1]]
-    turn = f" The t-weighted one first gets ahead at λT = {span(crossings)}." if crossings else ""
+    turn = f" The t-weighted average gets ahead at λT = {span(crossings)}." if crossings else ""
     uniform = [1 / gain for gain in gains["uniform"]]
     return [
         Claim(
@@ -107,7 +107,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             f"far from the optimum as the t-weighted average, and {span(gains['suffix'])} times as "
             f"far as the suffix average.{behind}{turn}",
             mark(min(good) > 1, np.median(good) > 1),
-            "✓ if both are ahead at the end on every set with both samplings, ~ if on most.",
+            "✓ if both are ahead at the end for every set and sampling, ~ if for most.",
         ),
         Claim(
             "The average of all iterates is a good model.",
@@ -157,7 +157,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     span = f"from λT = {min(known):.2g} to {max(known):.2g} on" if known else "nowhere"
     return plots.state(
         figure,
-        f"The t-weighted average beats the last iterate {span}"
+        f"The t-weighted average beats the last iterate {'late' if known else 'nowhere'}: {span}"
         + (f", and not at all in {never} of {len(crossings)} panels" if never else ""),
         f"Shaded: the average wins; dotted: λT = 1. All are averages of the same iterates; median "
         f"and 20–80% of {len(results['seeds'])} runs.",

@@ -1,4 +1,4 @@
-"""What a certified gap says of predictions: how many are certain to be those of the exact solution.
+"""Certified predictions: how many are certain to be those of the exact solution, at which gap.
 
 Models of random parts of six sets are polished to eight relative gaps, with an RBF kernel and
 linear. Counted are the test predictions that `is_certified` calls certain, and those that agree
@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from experiments import _plots as plots
 from experiments._claims import OURS, Claim, listed, percent, rounded, span
 from experiments._run import ExperimentContext
-from experiments._tables import columns, grouped, percentiles, select, shortened, summary
+from experiments._tables import columns, grouped, select, shortened, summary
 from experiments.gap_and_error import SETS, Draw
 from kpegasos import RBF, LinearPegasosSVC, PegasosSVC
 
@@ -166,8 +166,8 @@ def _told_kernels(results: dict[str, Any]) -> str:
         parts.append(f"{title} {', '.join(shares)}")
     gaps = ", ".join(map(_told_gap, SOME))
     return (
-        f"Medians over {len(results['titles'])} sets and {len(results['Cs'])} values of C, where "
-        f"gaps of {gaps} were asked for: {'; '.join(parts)}."
+        f"Medians over {len(results['titles'])} sets and {len(results['Cs'])} values of C, at "
+        f"gaps of {gaps}: {'; '.join(parts)}."
     )
 
 
@@ -179,16 +179,16 @@ def _told_Cs(results: dict[str, Any]) -> Claim:
     }
     fewer = bool(np.all(np.diff([np.median(shares) for shares in by_C.values()]) < 0))
     told = listed(
-        f"{_told_share(float(np.median(shares)))} at C = {C:g} ({span(shares, _told_share)} by "
-        f"the set)"
+        f"{_told_share(float(np.median(shares)))} at C = {C:g} ({span(shares, _told_share)} "
+        f"across sets)"
         for C, shares in by_C.items()
     )
     return Claim(
         "The larger C is, the fewer predictions are certain at the same gap."
         if fewer
-        else "How many predictions are certain at a gap goes by the set more than by C.",
+        else "How many predictions a gap makes certain depends on the set more than on C.",
         OURS,
-        f"With the RBF kernel and a gap of {_told_gap(SOME[1])} it is {told}.",
+        f"Certain with the RBF kernel and a gap of {_told_gap(SOME[1])} are {told}.",
     )
 
 
@@ -202,9 +202,9 @@ def _told_agreement(results: dict[str, Any]) -> Claim:
     return Claim(
         "Far more predictions agree with the exact solution than are certain to.",
         OURS,
-        f"On the worst set and C these agree: {told}. With the RBF kernel and a gap of "
-        f"{_told_gap(SOME[1])} the bound is {rounded(float(np.median(wider)))} times as large as "
-        f"decisions are apart (median of root mean squares; at the least "
+        f"Agreement on the worst set and C is {told}. With the RBF kernel and a gap of "
+        f"{_told_gap(SOME[1])} the bound is {rounded(float(np.median(wider)))} times the actual "
+        f"difference of decisions (median of root mean squares; at least "
         f"{rounded(float(wider.min()))} times).",
     )
 
@@ -216,13 +216,12 @@ def _told_false(results: dict[str, Any]) -> Claim:
     n_tested = results["sizes"][1] * len(runs) * len(results["tols"])
     exact = max(run["exact_gap"] for run in runs)
     return Claim(
-        "No certified prediction was another one than that of the exact solution."
+        "No certified prediction differed from that of the exact solution."
         if n_false == 0
-        else "Some certified predictions were other ones than those of the exact solution.",
+        else "Some certified predictions differed from those of the exact solution.",
         OURS,
-        f"Of {n_tested:,} predictions {n_false} were, and {n_outside} decisions of the exact "
-        f"solution were outside their bounds. That solution has a relative gap of "
-        f"{rounded(exact)} at the most.",
+        f"Of {n_tested:,} predictions {n_false} differed, and {n_outside} decisions of the exact "
+        f"solution were outside their bounds. Its relative gap is at most {rounded(exact)}.",
     )
 
 
@@ -236,8 +235,8 @@ def _told_centre(results: dict[str, Any]) -> Claim:
     return Claim(
         "A better centre of the ball would be worth half the gap.",
         OURS,
-        f"Around the middle of model and dual point the radius is at the least "
-        f"{rounded(BETTER_CENTRE)} of this one. In the mean it would make certain {listed(parts)}.",
+        f"Around the middle of model and dual point the radius is at least "
+        f"{rounded(BETTER_CENTRE)} of this one. Certain would be {listed(parts)} (means).",
     )
 
 
@@ -255,34 +254,44 @@ def claims(results: dict[str, Any]) -> list[Claim]:
 # The figure
 
 
-def _panel(ax: plots.Axes, results: dict[str, Any], kernel: str, C: float, *, named: bool) -> None:
-    """Shares against the gap, a line for each set."""
-    runs = select(results["runs"], kernel=kernel, C=C)
-    for name, own in grouped(runs, "data").items():
-        title, _, color, line = SETS[name]
-        gaps = np.median([run["gap"] for run in own], axis=0)
-        style: Any = {"color": color, "linestyle": line, "linewidth": 1.8, "alpha": 0.08}
-        shares = 100 * percentiles([run["certified"] for run in own])
-        plots.band(ax, gaps, shares, label=title if named else None, **style)
-        agrees = 100 * np.median([run["agrees"] for run in own], axis=0)
-        ax.plot(gaps, agrees, color=color, linestyle=":", linewidth=1.2)
-    plots.log_x(ax, xlim=(0.5, 5e-7), ylim=(-3, 103))
-    ax.set_title(f"{KERNELS[kernel]}, C = {C:g}")
+def _told_panel(ax: plots.Axes, runs: list[dict[str, Any]]) -> None:
+    """Draw shares against the gap, of the median set and in a band from the least to the most."""
+    gaps = np.geomspace(0.1, 1e-6, 60)
+    shares: dict[str, list[np.ndarray]] = {"certified": [], "agrees": []}
+    for own in grouped(runs, "data").values():
+        at = np.log(np.median([run["gap"] for run in own], axis=0))[::-1]
+        for key, curves in shares.items():
+            middle = 100 * np.median([run[key] for run in own], axis=0)[::-1]
+            curves.append(np.interp(np.log(gaps), at, middle, left=np.nan, right=np.nan))
+    for key, color, name in (
+        ("agrees", plots.GREY, "agree"),
+        ("certified", plots.METHODS["gap"].color, "certain"),
+    ):
+        known = np.isfinite(shares[key]).sum(axis=0) >= len(shares[key]) / 2
+        values = np.nanpercentile(np.array(shares[key])[:, known], [0, 50, 100], axis=0)
+        plots.band(ax, gaps[known], values, color=color, label=name, linewidth=2)
+    ax.axvline(TOLD, color=plots.BLACK, linewidth=1, linestyle=":")
+    plots.log_x(ax, xlim=(0.1, 1e-6), ylim=(-3, 103))
 
 
 def plot(results: dict[str, Any]) -> plots.Figure:
     """Shares that are certain and that agree, for both kernels and each C."""
     Cs = results["Cs"]
-    figure, axes = plots.panels(len(KERNELS), len(Cs), 6.6, sharex=True, sharey=True)
+    figure, axes = plots.panels(len(KERNELS), len(Cs), 6.0, sharex=True, sharey=True)
     for row, kernel in zip(axes, KERNELS, strict=True):
         for ax, C in zip(row, Cs, strict=True):
-            _panel(ax, results, kernel, C, named=Cs[-1] == C)
+            _told_panel(ax, select(results["runs"], kernel=kernel, C=C))
+            ax.set_title(f"{KERNELS[kernel]}, C = {C:g}")
     plots.outer_labels(axes, "certified relative gap", "of test predictions, %")
     m, tested = results["sizes"]
+    share = float(np.median([row["certified"] for row in select(results["table"], tol=TOLD)]))
+    most = "nearly all" if share > 0.95 else "most" if share > 0.5 else "few"
+    names = listed(SETS[name][0] for name in grouped(results["runs"], "data"))
     return plots.state(
         figure,
-        _told_finding(results).rstrip("."),
-        f"{m:,} training and {tested:,} test examples; lines: certain to be those of the exact "
-        f"solution, median and 20–80% of {len(results['seeds'])} runs; dotted: those that agree "
-        "with it.",
+        f"A small gap makes {most} predictions certain: {_told_finding(results).rstrip('.')}",
+        f"The median of {names}, in a band from the least to the most; {m:,} training and "
+        f"{tested:,} test examples, medians of {len(results['seeds'])} runs. Certain, or in "
+        f"agreement: with the exact solution. Dotted: a gap of {_told_gap(TOLD)}; runs that are "
+        "asked for it end below.",
     )

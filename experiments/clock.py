@@ -1,4 +1,4 @@
-"""λT is the clock: when what changes along a run, over five decades of λ and four problems.
+"""When five changes along a run come, over five decades of λ and four problems.
 
 Crossings, each for every λ and problem, from independent draws: the t-weighted average comes
 within 10% of the optimum; its certified gap exceeds twice its suboptimality; it beats the last
@@ -295,44 +295,29 @@ KINDS = {
     "average": ("average beats last", "the average beats the last iterate", plots.BLUE, "-"),
     "projection": ("projection is over", "the projection is over", plots.VERMILION, "--"),
 }
-NUMBERS = ("none", "one", "two", "three", "four", "five")
 MARKERS = "os^D"
 
 
 def _told_spreads(results: Row) -> dict[str, Row]:
-    """How far the crossings of each kind lie apart."""
+    """Return how far the crossings of each kind lie apart."""
     return {kind: spread_of(select(results["table"], kind=kind)) for kind in KINDS}
 
 
 def _told_timed(results: Row) -> list[str]:
-    """The kinds whose λT spans at most a third of the decades that their T spans."""
+    """The kinds whose λT spans far less than their T does, whichever of three bounds that is."""
     several = {kind: s for kind, s in _told_spreads(results).items() if s["crossings"] > 1}
-    return [kind for kind, s in several.items() if 3 * s["decades_lam_T"] <= s["decades_T"]]
-
-
-def _told_widest(results: Row) -> str:
-    """The decades of λT that the kinds which keep its time span at most."""
-    spreads = _told_spreads(results)
-    return rounded(max(spreads[kind]["decades_lam_T"] for kind in _told_timed(results)))
-
-
-def _told_steps(results: Row) -> str:
-    """The decades of T that they span."""
-    spreads = _told_spreads(results)
-    return span([spreads[kind]["decades_T"] for kind in _told_timed(results)])
+    return [
+        kind
+        for kind, s in several.items()
+        if all(s["decades_T"] >= times * s["decades_lam_T"] for times in (2.4, 3.0, 3.6))
+    ]
 
 
 def _told_title(results: Row) -> str:
     """The finding in one sentence."""
-    timed = _told_timed(results)
-    number = f"{NUMBERS[len(timed)]} of {NUMBERS[len(KINDS)]} changes along a run"
-    if not timed:
-        return f"λT is not the clock: {number} keep its time"
-    widest = _told_widest(results)
-    within = "a decade" if widest in ("1.0", "0.9") else f"{widest} decades"
+    timed = "close" in _told_timed(results)
     return (
-        f"λT is the clock of {number}: they come within {within} of λT, where T spans "
-        f"{_told_steps(results)} decades"
+        f"λT{', not T,' if timed else ' alone does not'} tell{'s' * timed} how far a run has come"
     )
 
 
@@ -365,38 +350,44 @@ def _told_cells(results: Row) -> list[tuple[float, float, str, float]]:
 
 
 def _told_clock(results: Row) -> Claim:
-    """The finding: how many changes keep the time of λT."""
-    timed, lams = _told_timed(results), results["lams"]
-    if not timed:
-        return Claim(f"{_told_title(results)}.", OURS, f"λ goes from {span(lams)}.")
-    found = (
-        f"These ({', '.join(KINDS[kind][0] for kind in timed)}) span at most "
-        f"{_told_widest(results)} decades of λT over {len(results['titles'])} problems and λ from "
-        f"{span(lams)}, and {_told_steps(results)} decades of T."
-    )
-    if "close" in timed:
-        at = _told_span(_told_spreads(results)["close"])
-        found += f" The average comes within 10% of the optimum at λT = {at}."
-    claim = f"{NUMBERS[len(timed)].capitalize()} of {NUMBERS[len(KINDS)]} changes"
-    return Claim(f"{claim} along a run come at a certain λT, not at a certain T.", OURS, found)
+    """The finding: what says how near a run is to the optimum."""
+    near = _told_spreads(results)["close"]
+    found = f"{len(results['titles'])} problems and λ from {span(results['lams'])}"
+    if near["crossings"] > 1:
+        found = (
+            f"Over {found}, the average comes within 10% of the optimum at λT = {_told_span(near)}:"
+            f" {rounded(near['decades_lam_T'])} decades of λT, and {rounded(near['decades_T'])} of "
+            f"T. A bound of 1/(λT) says so."
+        )
+    else:
+        found = f"Over {found}, hardly any run comes within 10% of the optimum."
+    return Claim(f"{_told_title(results)}.", OURS, found)
 
 
 def _told_changes(results: Row) -> Claim:
-    """At which λT each change comes."""
-    spreads, timed = _told_spreads(results), _told_timed(results)
-    kept, other = [], []
-    for kind, spread in spreads.items():
+    """At which λT each change comes, and how its step depends on λ."""
+    told = []
+    for kind, spread in _told_spreads(results).items():
         if np.isfinite(spread.get("exponent", np.nan)):
-            told = f"{KINDS[kind][1]} from λT = {_told_span(spread)} on"
-            if kind in timed:
-                kept.append(f"{told} ({spread['crossings']} of {spread['of']} cases)")
-            else:
-                later = f"{spread['crossings']} cases, {spread['beyond']} later"
-                other.append(f"{told}, T ∝ λ^{exponent(-spread['exponent'])} ({later})")
-    found = f"These keep the time of λT: {'; '.join(kept)}." if kept else ""
-    if other:
-        found += f" These do not: {'; '.join(other)}."
-    return Claim("The λT at which each change comes.", OURS, found.strip())
+            later = f", {spread['beyond']} after the end" if spread["beyond"] else ""
+            told.append(
+                f"{KINDS[kind][1]} from λT = {_told_span(spread)} on, T ∝ "
+                f"λ^{exponent(-spread['exponent'])} ({_told_exponents(results, kind)} by the "
+                f"problem; {spread['crossings']} of {spread['of']} cases{later})"
+            )
+    return Claim(
+        "Each change along a run comes at a λT of its own.",
+        OURS,
+        f"They are: {'; '.join(told)}. Where λT is the clock the exponent is −1.",
+    )
+
+
+def _told_exponents(results: Row, kind: str) -> str:
+    """The exponents of λ in the step of a change, from the least to the most."""
+    crossed = select(results["table"], kind=kind, state="crossed")
+    found = [exponent_of(rows) for rows in grouped(crossed, "data").values() if len(rows) > 2]
+    ends = (max(found), min(found)) if found else ()
+    return " to ".join(dict.fromkeys(exponent(-end) for end in ends)) or "too few"
 
 
 def _told_span(spread: Row) -> str:
@@ -404,7 +395,7 @@ def _told_span(spread: Row) -> str:
 
 
 def _told_best(results: Row) -> Claim:
-    """What the map shows."""
+    """Say what the map shows."""
     moments, dual = _told_wins(results), METHODS.index("SDCA")
     inside = np.array([m["lam_T"] >= 1 and m["epochs"] <= 1 for m in moments])
     behind = np.array([m["behind"] for m in moments])
@@ -420,16 +411,16 @@ def _told_best(results: Row) -> Claim:
     return Claim(
         f"After the same number of steps, Pegasos is ahead of dual ascent {where}.",
         OURS,
-        f"Where λT ≥ 1 and T ≤ m, one of the four iterates of Pegasos is the best in "
-        f"{percent(share, 0)} of the moments, and elsewhere in {percent(rest, 0)}. SDCA "
+        f"Where λT ≥ 1 and T ≤ m, one of the four iterates of Pegasos is the best at "
+        f"{percent(share, 0)} of the moments, elsewhere at {percent(rest, 0)}. SDCA "
         f"is {rounded(near)} times as far from the optimum as the best "
-        f"of these four there, and {rounded(far)} times elsewhere "
+        f"of these four there, {rounded(far)} times elsewhere "
         "(medians; Pegasos draws independently, SDCA by permutations).",
     )
 
 
 def _told_averages(results: Row) -> Claim:
-    """Where the average overtakes the last iterate at all."""
+    """Say where the average overtakes the last iterate at all."""
     told, numbers = [], []
     for name, rows in grouped(select(results["table"], kind="average"), "data").items():
         found = [row["lam_T"] for row in select(rows, state="crossed")]
@@ -442,7 +433,7 @@ def _told_averages(results: Row) -> Claim:
         f"{'problem, and not on λT alone' if apart else 'λ, and hardly on the problem'}.",
         OURS,
         f"With independent draws it does so for {listed(told)}. Elsewhere the last iterate is as "
-        "good or better to the end of the run, or the two are too close to tell.",
+        "good or better until the end, or the two are too close to tell.",
     )
 
 
@@ -451,37 +442,29 @@ def claims(results: Row) -> list[Claim]:
     return [tell(results) for tell in (_told_clock, _told_changes, _told_best, _told_averages)]
 
 
-def _told_crossings(ax: plots.Axes, results: Row, kinds: list[str], joined: bool) -> None:
-    """Draw λT at some crossings against λ: markers for problems, lines for medians or problems."""
-    for kind in kinds:
-        name, _, color, line = KINDS[kind]
-        rows = select(results["table"], kind=kind, state="crossed")
-        lams = sorted({row["lam"] for row in rows}, reverse=True)
-        if not lams:
-            continue
-        for data, marker in zip(results["titles"], MARKERS, strict=False):
-            own = [(row["lam"], row["lam_T"]) for row in select(rows, data=data)]
-            style: Any = {"color": color, "lw": 0 if joined else 1.3, "ls": line, "alpha": 0.6}
-            if own:
-                ax.plot(*np.transpose(own), **style, marker=marker, ms=4)
-        medians = [np.median([row["lam_T"] for row in select(rows, lam=lam)]) for lam in lams]
-        if joined:
-            ax.plot(lams, medians, color=color, linestyle=line, linewidth=2)
-        plots.name_end(ax, name, medians[-1], color)
+def _told_crossings(ax: plots.Axes, results: Row, kind: str) -> None:
+    """Draw λT at a change against λ: a line for each problem, and the median."""
+    name, _, color, _ = KINDS[kind]
+    rows, spread = (
+        select(results["table"], kind=kind, state="crossed"),
+        _told_spreads(results)[kind],
+    )
+    for data, marker in zip(results["titles"], MARKERS, strict=False):
+        own = [(row["lam"], row["lam_T"]) for row in select(rows, data=data)]
+        if own:
+            ax.plot(*np.transpose(own), color=color, marker=marker, ms=4, lw=0.8, alpha=0.5)
+    lams = sorted({row["lam"] for row in rows}, reverse=True)
+    medians = [np.median([row["lam_T"] for row in select(rows, lam=lam)]) for lam in lams]
+    ax.plot(lams, medians, color=color, linewidth=2.5)
     plots.log_log(ax)
-    ax.set(xlim=(2 * max(results["lams"]), min(results["lams"]) / 2), ylabel="λT of the change")
     ax.axhline(1, color=plots.BLACK, linewidth=0.8, linestyle=":")
+    parts = [f"{spread[f'decades_{key}']:.1f}" for key in ("lam_T", "T") if rows]
+    ax.set_title(f"{name}\n{' against '.join(parts)} decades", fontsize=10.5)
 
 
 def _told_data(results: Row, name: str) -> str:
     """The name of a problem without its kernel."""
     return str(results["titles"][name]).partition(",")[0].partition(" ")[0]
-
-
-def _told_legend(ax: plots.Axes) -> None:
-    """Put a legend over the title of a panel."""
-    place: Any = {"bbox_to_anchor": (-0.12, 1.0), "columnspacing": 0.7, "handletextpad": 0.0}
-    plots.legend_above(ax, over_title=True, fontsize=9, **place)
 
 
 def _told_map(ax: plots.Axes, results: Row) -> None:
@@ -496,34 +479,46 @@ def _told_map(ax: plots.Axes, results: Row) -> None:
     for look in [plots.METHODS[kind] for kind in METHODS if kind in {cell[2] for cell in cells}]:
         name = look.name.removesuffix(" iterate").removesuffix(" average")
         ax.plot([], [], look.marker, color=look.color, label=name)
+    tight = {"columnspacing": 0.6, "handletextpad": -0.2}
     plots.log_log(ax, xlabel=plots.WORDS["lam_T"], ylabel="passes T/m")
     xs, ys, *_ = zip(*cells, strict=True)
     ax.set(xlim=(min(xs), max(xs) * step), ylim=(min(ys), max(ys) * step))
     ax.axvline(1, color=plots.BLACK, linewidth=0.8, linestyle=":")
     ax.axhline(1, color=plots.BLACK, linewidth=0.8, linestyle=":", zorder=3)
-    ax.set_title("the best after T steps")
-    _told_legend(ax)
+    ax.set_title("\nthe best after T steps", fontsize=10.5)
+    ax.legend(loc="lower left", bbox_to_anchor=(-0.35, 1.13), ncols=4, fontsize=9, **tight)
 
 
 def plot(results: Row) -> plots.Figure:
-    """Crossings in λT against λ, and a map of the best method."""
-    figure, axes = plots.panels(2, 2, 6.0, sharex="col", sharey="col")
-    grid = axes[0, 0].get_gridspec()
-    for ax in axes[:, 1]:
-        ax.remove()
-    timed, (kept, lost) = _told_timed(results), axes[:, 0]
-    _told_crossings(kept, results, timed, True)
-    _told_crossings(lost, results, [kind for kind in KINDS if kind not in timed], False)
-    kept.set_title("these keep the time of λT")
-    lost.set(title="these do not", xlabel=f"{plots.WORDS['lam']}  (falls to the right)")
-    for name, marker in zip(results["titles"], MARKERS, strict=False):
-        kept.plot([], [], marker, color=plots.GREY, label=_told_data(results, name))
-    _told_legend(kept)
-    _told_map(figure.add_subplot(grid[:, 1]), results)
+    """Crossings in λT against λ, a panel for each change, and a map of the best method."""
+    timed = _told_timed(results)
+    kinds = [*timed, *(kind for kind in KINDS if kind not in timed)]
+    figure = plots.empty(6.6)
+    axes = figure.subplots(2, 3)
+    *changes, best = axes.flat
+    for ax, kind in zip(changes, kinds, strict=True):
+        ax.sharex(changes[0])
+        ax.sharey(changes[0])
+        _told_crossings(ax, results, kind)
+        ax.set(facecolor="#F0F4F8" if kind in timed else "white")
+    changes[0].set_xlim(2 * max(results["lams"]), min(results["lams"]) / 2)
+    for ax in axes[:, 0]:
+        ax.set_ylabel("λT of the change")
+    for ax in axes[1, :2]:
+        ax.set_xlabel(f"{plots.WORDS['lam']}  (falls to the right)")
+    names = {
+        _told_data(results, name): {"marker": marker, "color": plots.GREY, "linestyle": "none"}
+        for name, marker in zip(results["titles"], MARKERS, strict=False)
+    }
+    handles = [plots.handle(name, **style) for name, style in names.items()]
+    changes[0].legend(handles=handles, loc="lower left", ncols=2, fontsize=9, columnspacing=0.5)
+    for ax in axes[:, 1:].flat[:-1]:
+        ax.tick_params(labelleft=False)
+    _told_map(best, results)
     return plots.state(
         figure,
-        _told_title(results),
-        "Left: markers are problems, the upper lines medians; what never came counts and is not "
-        "drawn. Right: the least f − f* in the mean, pale if the next is within 10%. "
-        f"{len(results['seeds'])} seeds.",
+        f"λT{', not T, is' if 'close' in timed else ' alone is not'} the clock of a run",
+        "Decades: what λT spans against what T spans, over all problems and λ; what never came "
+        "counts and is not drawn. Tinted: a third at most. Thick: medians. Map: the least f − f* "
+        f"in the mean, pale if the next is within 10%. {len(results['seeds'])} seeds.",
     )

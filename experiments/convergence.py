@@ -70,32 +70,47 @@ def claims(results: dict[str, Any]) -> list[Claim]:
 
 
 def plot(results: dict[str, Any]) -> plots.Figure:
-    """The last iterate, the average and its certificate in one panel, beside 1/T."""
+    """The objective over its dual bound, and beside it suboptimality and certificate."""
     default, optimum = results["curves"]["default"], results["optimum"]["dual_bound"]
-    figure, ((ax,),) = plots.panels(1, 1, 4.8)
+    figure, ((left, right),) = plots.panels(1, 2, 4.6)
     steps = np.array(default["iteration"], dtype=float)
+    average = np.array(default["objective_average"])
+    dual = percentiles(average - np.array(default["gap"]))
     excess = {
         "last": percentiles(np.array(default["objective_last"]) - optimum),
-        "weighted": percentiles(np.array(default["objective_average"]) - optimum),
+        "weighted": percentiles(average - optimum),
         "gap": percentiles(default["gap"]),
     }
     for key, values in excess.items():
         look = plots.METHODS[key]
-        plots.band(ax, steps, values, color=look.color, linewidth=1.8, label=look.name)
-    average, gap = excess["weighted"][1], excess["gap"][1]
+        plots.band(right, steps, values, color=look.color, linewidth=1.8, label=look.name)
+        if key != "gap":
+            plots.band(left, steps, values + optimum, color=look.color, linewidth=1.8)
+    bound = plots.METHODS["dual"]
+    plots.band(left, steps, dual, color=bound.color, linewidth=1.8)
+    left.fill_between(steps, dual[1], excess["weighted"][1] + optimum, color=bound.color, alpha=0.1)
+    middle, gap = excess["weighted"][1], excess["gap"][1]
     late = steps >= steps[-1] / 100
-    reference = 0.25 * average[-1] * steps[-1] / steps[late]
+    reference = 0.25 * middle[-1] * steps[-1] / steps[late]
     dotted: Any = {"color": plots.GREY, "linestyle": ":", "linewidth": 1.5}
-    ax.plot(steps[late], reference, label="proportional to 1/T", **dotted)
-    plots.log_log(ax, xlabel=plots.WORDS["steps"], ylabel=plots.WORDS["suboptimality"])
-    ax.set_xlim(steps[0], steps[-1])
-    rate, factor = slope(steps[late], average[late]), float(np.median(gap[late] / average[late]))
-    better = excess["last"][1][-1] / average[-1]
+    right.plot(steps[late], reference, label="like 1/T", **dotted)
+    begin = max(steps[0], steps[-1] / 1e4)
+    for ax, quantity in ((left, "objective"), (right, "suboptimality")):
+        plots.log_log(ax, xlabel=plots.WORDS["steps"], ylabel=plots.WORDS[quantity])
+        ax.set_xlim(begin, steps[-1])
+    left.set_ylim(optimum / 20, 20 * optimum)
+    right.set_ylim(reference[-1] / 3, 20 * optimum)
+    place: Any = {"of": bound.color, "ha": "right", "va": "top"}
+    plots.beside(left, f"{bound.name} ", (steps[-1], dual[1][-1]), (0, -8), **place)
+    rate, factor = slope(steps[late], middle[late]), float(np.median(gap[late] / middle[late]))
+    better = excess["last"][1][-1] / middle[-1]
     return plots.state(
         figure,
-        f"The average nears the optimum like {plots.power('T', rate)}; the gap that certifies it, "
-        f"without knowing the optimum, is {plots.times(factor)} times as large",
+        "The average nears the optimum and certifies how near: it does so like "
+        f"{plots.power('T', rate)}, and the gap, which does not know the optimum, is "
+        f"{plots.times(factor)} times as large",
         f"Two moons, m = {results['n_samples']:,}, RBF kernel, γ = {results['gamma']:g}, "
-        f"C = {results['C']:g}; median and 20–80% of {len(results['seeds'])} runs. At the end the "
-        f"last iterate is {plots.times(better)} times as far from the optimum as the average.",
+        f"C = {results['C']:g}; median and 20–80% of {len(results['seeds'])} runs. The optimum "
+        "lies in the shaded gap. At the end the last iterate is "
+        f"{plots.times(better)} times as far from it as the average.",
     )

@@ -1,4 +1,4 @@
-"""Kernels that cost: test error and certified gap against the values that a kernel is asked for.
+"""Costly kernels: test error and certified gap against the number of kernel values.
 
 Graphs, time series, strings, quantum states and, for scale, 10,000 images: sets whose kernels take
 from microseconds to seconds a value, so that values are all that is counted here. What is asked for
@@ -600,7 +600,7 @@ def _told_finding(results: Row) -> str:
     if min(medians, key=lambda method: medians[method]) in ("plain", POLISH):
         return "A certificate takes hardly more kernel values than it must, a low error fewer."
     return (
-        "A certificate takes hardly more kernel values than it must; a low error alone comes "
+        "A certificate takes hardly more kernel values than it must; a low error alone is "
         "cheaper from a part of the examples."
     )
 
@@ -618,7 +618,7 @@ def _told_certificate(results: Row) -> Claim:
         OURS,
         f"A certificate takes the margin of every example, and so the kernel values between the s "
         f"support vectors and all: n·s − s²/2. To a gap of {percent(TOLS[-1], 0)} `polish=True` "
-        f"asks for {span(_told_over(results))} times as many (medians of {len(shares)} sets). That "
+        f"computes {span(_told_over(results))} times as many (medians of {len(shares)} sets). That "
         f"is {span(goal)} times 0.6 n·s, a goal that no certificate can meet unless s is above "
         f"0.8 n; here s is {span(shares, lambda x: percent(x, 0))} of n. A gap of "
         f"{percent(TOLS[0], 0)} saves {span(saved, lambda x: percent(x, 0))} of the values.",
@@ -635,11 +635,11 @@ def _told_error(results: Row) -> Claim:
         if medians[POLISH] <= 0.25
         else "The test error of SVC takes more than a quarter of the kernel matrix.",
         OURS,
-        f"Shares of the n²/2 values from which on the mean test error stays within "
+        f"Shares of the n²/2 values after which the mean test error stays within "
         f"{100 * NEAR:.0f} point of that of `SVC` on all of them, medians over the sets: {told}. "
-        f"By the set it is {span(reached.values(), _told_share)} with `polish=True`, the least for "
-        f"{results['sets'][least]['title']} with n = {results['sets'][least]['n']:,}. A run that "
-        f"is stopped early has a poor model, while `SVC` on a part has solved its own problem.",
+        f"Across sets it is {span(reached.values(), _told_share)} with `polish=True`, least for "
+        f"{results['sets'][least]['title']} with n = {results['sets'][least]['n']:,}. A run "
+        f"stopped early has a poor model; `SVC` on a part has solved its own problem.",
     )
 
 
@@ -649,7 +649,7 @@ def _told_plain(results: Row) -> Claim:
     asked, support, gap = columns(rows, "evaluations", "support", "gap")
     over, matrix = asked / (sizes * support), asked / (sizes * (sizes + 1) / 2)
     return Claim(
-        "A plain fit asks for the rows of examples that violate, and each pair once.",
+        "A plain fit computes the rows of violating examples, and each pair once.",
         OURS,
         f"With default options it takes {span(over)} times n·s for its own s support vectors, and "
         f"{span(matrix, lambda x: percent(x, 0))} of the whole matrix. Its certified gap is then "
@@ -664,13 +664,13 @@ def _told_again(results: Row) -> Claim:
     search = [row["search"] / (row["n"] * (row["n"] + 1) / 2) for row in again]
     fits = [row["svc_fit"] / row["n"] ** 2 for row in again]
     return Claim(
-        "What is known is not asked for again.",
+        "Known values are not computed again.",
         OURS,
-        f"A second fit with ten times the C asks for {span(more, lambda x: percent(x, 0))} of the "
-        f"values of the first. A search over 5 C and 5 folds asks for "
-        f"{span(search, lambda x: percent(x, 0))} of the whole matrix in all. No more than {most} "
-        f"pairs are asked for twice, to see whether the kernel is symmetric. One fit of `SVC` with "
-        f"a callable asks for {span(fits)} times n².",
+        f"A second fit with ten times the C computes {span(more, lambda x: percent(x, 0))} of the "
+        f"values of the first. A search over 5 C and 5 folds computes "
+        f"{span(search, lambda x: percent(x, 0))} of the whole matrix in all. At most {most} pairs "
+        f"are computed twice, to check that the kernel is symmetric. One fit of `SVC` with a "
+        f"callable computes {span(fits)} times n².",
     )
 
 
@@ -683,9 +683,8 @@ def _told_predict(results: Row) -> Claim:
     return Claim(
         "A prediction costs the support." if exact else "A prediction costs more than the support.",
         OURS,
-        f"For each object it asks for {own} values, "
-        f"{'as many as' if exact else 'while'} there are support vectors; `SVC` with a callable "
-        f"asks for {theirs}, as many as there are training examples.",
+        f"Each object takes {own} values, {'one' if exact else 'more than one'} for each support "
+        f"vector; `SVC` with a callable takes {theirs}, one for each training example.",
     )
 
 
@@ -700,13 +699,13 @@ def _told_engines(results: Row) -> Claim:
         "Two processes halve the seconds of a slow kernel.",
         OURS,
         f"{one['values']:,} values of {1e3 * SLEEP:.0f} ms each take {one['seconds']:.1f} s in one "
-        f"process and {two['seconds']:.1f} s in two that have been started, so that these are "
-        f"{_told_speed(results):.2f} times as fast.",
+        f"process and {two['seconds']:.1f} s in two running ones, {_told_speed(results):.2f} "
+        f"times as fast.",
     )
 
 
 def claims(results: Row) -> list[Claim]:
-    """What kernels that cost are asked for."""
+    """Say how many values costly kernels compute."""
     told = (_told_certificate, _told_error, _told_plain, _told_again, _told_predict, _told_engines)
     return [tell(results) for tell in told]
 
@@ -747,7 +746,8 @@ def _told_errors(ax: plots.Axes, results: Row, name: str) -> None:
         if method in ("plain", POLISH):
             ax.plot(min(end, shares[known][-1]), errors[-1], "o", color=look.color, markersize=5)
     ax.axhline(reference, color=plots.GREY, linewidth=0.9, linestyle=(0, (1, 2)))
-    style: dict[str, Any] = {"color": plots.GREEN, "markersize": 7, "linestyle": ""}
+    color = plots.METHODS["SVC"].color
+    style: dict[str, Any] = {"color": color, "markersize": 7, "linestyle": "", "zorder": 3}
     ax.plot(1 + 1 / n, reference, "D", **style)
     ax.plot(2, reference, "D", markerfacecolor="white", **style)
     plots.log_x(ax, xlim=(SHARES[0], SHARES[-1]))
@@ -759,16 +759,20 @@ def _told_errors(ax: plots.Axes, results: Row, name: str) -> None:
 
 def _told_gaps(ax: plots.Axes, results: Row) -> None:
     """Draw certified gaps against the values over the least that a certificate takes."""
-    looks = _told_looks()
-    for name, own in results["sets"].items():
-        shares = np.array(SHARES) * own["n"] ** 2 / 2 / _told_least(results, name)
-        for method in ("plain", POLISH):
-            gaps = _told_curve(results, name, method, "gap")
-            end, _, gap = _told_ended(results, name, method) / [_told_least(results, name), 1, 1]
+    looks, at = _told_looks(), np.linspace(0, 2.5, 251)
+    for method in ("plain", POLISH):
+        found = []
+        for name, own in results["sets"].items():
+            least = _told_least(results, name)
+            shares = np.array(SHARES) * own["n"] ** 2 / 2 / least
+            end, _, gap = _told_ended(results, name, method) / [least, 1, 1]
             before = shares < end
-            x, y = np.append(shares[before], end), np.append(gaps[before], gap)
-            ax.plot(x, y, **looks[method].line_options(linewidth=1.1, alpha=0.75))
-            ax.plot(end, gap, "o", color=looks[method].color, markersize=4)
+            gaps = np.append(_told_curve(results, name, method, "gap")[before], gap)
+            known = np.isfinite(gaps)
+            x = np.append(shares[before], end)[known]
+            found.append(np.exp(np.interp(at, x, np.log(gaps[known]))))
+        values = np.percentile(found, [0, 50, 100], axis=0)
+        plots.band(ax, at, values, color=looks[method].color, linewidth=1.8)
     ax.axvline(1, color=plots.GREY, linewidth=0.9, linestyle=(0, (1, 2)))
     ax.set(yscale="log", xlim=(0, 2.5), xlabel="kernel values / least of a certificate")
     ax.set_yticks((0.01, 0.1, 1), ("1%", "10%", "100%"))
@@ -806,16 +810,16 @@ def plot(results: Row) -> plots.Figure:
         ax.set_visible(False)
     plots.outer_labels(axes, "share of the kernel matrix", plots.WORDS["test_error"])
     looks = {look.name: look.line_options() for look in _told_looks().values()}
-    looks["SVC"] = {"color": plots.GREEN, "marker": "D", "linestyle": ""}
+    looks["SVC"] = {"color": plots.METHODS["SVC"].color, "marker": "D", "linestyle": ""}
     plots.legend_above(axes[0, 0], looks, over_title=True, columnspacing=1.0, fontsize=9.5)
     left, right = below.subplots(1, 2)
     _told_gaps(left, results)
-    left.set_title("certified gap, a line for each set")
+    left.set_title("certified gap: median and range of the sets")
     _told_shares(right, results)
     right.set_title(f"to within {100 * NEAR:.0f} point of SVC's error")
     return plots.state(
         figure,
-        _told_finding(results).rstrip("."),
+        _told_finding(results).replace("more kernel", "more").replace("; ", ": ").rstrip("."),
         f"Mean of {len(results['seeds'])} random splits. 100% are n²/2 values; SVC asks for them "
         "with a symmetric kernel, for twice as many with a callable (hollow). Dots on lines: the "
         "run ends. Lower right: a dot for each set, bars are medians.",

@@ -103,7 +103,7 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
 
 
 def claims(results: dict[str, Any]) -> list[Claim]:
-    """What more worker processes change."""
+    """Say what more worker processes change."""
     medians = {
         workers: np.median(columns(rows, "seconds", "test_error"), axis=1)
         for workers, rows in grouped(results["table"], "workers").items()
@@ -117,7 +117,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             OURS,
             f"On synthetic documents the test errors are within {rounded(100 * max(off))} points "
             f"of that of one process, {percent(error, 2)}. Several workers take {span(times)} "
-            "times its seconds, reading the partitions included.",
+            "times its seconds, with reading the partitions.",
         )
     ]
 

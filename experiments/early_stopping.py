@@ -124,14 +124,14 @@ def _told_agreement(rows: list[dict[str, Any]]) -> float:
 
 
 def claims(results: dict[str, Any]) -> list[Claim]:
-    """Whether a number of steps is a regularisation, on which sets, and what it does to errors."""
+    """Say on which sets a number of steps regularises, and what it does to errors."""
     titles, (follow, others) = results["titles"], _told_followers(results)
     by_set = {name: _told_early(results, name) for name in titles}
     rows = [row for name in follow or titles for row in by_set[name]]
     lam_T, cosines, own = columns(rows, "lam_prime_T", "cosine", "own_cosine")
     agree = [_told_agreement(by_set[name]) for name in follow or titles]
     shares = listed(f"{titles[name]} ({percent(_told_share(by_set[name]), 0)})" for name in others)
-    left = f" It is so in fewer cases on {shares}." if others else ""
+    left = f" Fewer cases follow on {shares}." if others else ""
     first, last = (
         [row["cosine"] for row in rows if row["T"] == T]
         for T in (min(row["T"] for row in rows), max(row["T"] for row in rows))
@@ -150,27 +150,28 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     if better:
         most = max(better, key=lambda row: float(row["gain"]))
         gained = (
-            f" In {len(better)} cases it errs less than the exact solution of its own λ by more "
+            f" In {len(better)} cases it beats the exact solution of its own λ by more "
             f"than a point, most on {titles[most['data']]} at C = {most['C']:g}: "
             f"{percent(most['error'])} after {most['T']:,.0f} steps, "
             f"{percent(most['exact_error'])} exact."
         )
     return [
         Claim(
-            f"Stopping after T steps regularises, by a λ′ of the order of 1/T whatever C, on "
+            f"Stopping after T steps regularises like a λ′ of about 1/T, whatever C, on "
             f"{len(follow)} of {len(titles)} sets.",
             OURS,
-            f"While λT is at most one, the exact SVM that the average is most alike has a λ′T of "
-            f"{span(np.percentile(lam_T, [10, 90]))} (eight cases of ten). For all C at one T the "
-            f"largest λ′ is {span(agree)} times the least (median over T, by the set).{left}",
+            f"While λT is at most one, the exact SVM most like the average has a λ′T of "
+            f"{span(np.percentile(lam_T, [10, 90]))} (eight cases of ten). At one T, the largest "
+            f"λ′ of all C is {span(agree)} times the least (medians over T, across sets).{left}",
         ),
         Claim(
-            "The average of an unfinished run is not that SVM, but on the way to it.",
+            "The average of an unfinished run is on the way to that SVM, not there.",
             OURS,
             f"Its cosine with the SVM of λ′ is {span(first)} at the fewest steps and "
-            f"{span(last)} at the most, {rounded(float(np.median(cosines)))} in the median; with "
-            f"that of its own λ it is {rounded(float(np.median(own)))}. Test errors differ from "
-            f"those of the SVM of λ′ by {span(errors)} points in the median, by the set.{gained}",
+            f"{span(last)} at the most, with a median of {rounded(float(np.median(cosines)))}; "
+            f"with that of its own λ it is {rounded(float(np.median(own)))}. Its test error "
+            f"differs from that of the SVM of λ′ by {span(errors)} points (medians, across sets)."
+            f"{gained}",
         ),
     ]
 
@@ -192,21 +193,31 @@ def _panel(above: Any, below: Any, rows: list[dict[str, Any]], Cs: list[float], 
 def plot(results: dict[str, Any]) -> plots.Figure:
     """Two panels a set."""
     names = list(results["titles"])
-    figure, axes = plots.panels(2, len(names), 6.0, sharex=True, sharey="row")
-    for name, (above, below) in zip(names, axes.T, strict=True):
+    n_columns = -(-len(names) // 2)
+    figure, axes = plots.panels(4, n_columns, 9.0, sharex=True)
+    Cs = [*results["Cs"][:3], *results["Cs"][3:][-1:]]
+    pairs = [pair for rows in (axes[:2], axes[2:]) for pair in rows.T]
+    for at, (name, (above, below)) in enumerate(zip(names, pairs, strict=False)):
         rows = select(results["table"], data=name)
-        _panel(above, below, rows, results["Cs"], name == names[-1])
+        _panel(above, below, rows, Cs, at == n_columns - 1)
         plots.log_x(above, ylim=(0.3, 1.02))
-        plots.log_log(below)
-        below.set_xticks([1e2, 1e5], ["10²", "10⁵"])
-        above.set_title(results["titles"][name], fontsize=11)
-    axes[1, len(names) // 2].set_xlabel(plots.WORDS["steps"])
-    axes[0, 0].set_ylabel("cosine with the nearest SVM")
-    axes[1, 0].set_ylabel("λ′ of that SVM")
+        plots.log_log(below, ylim=(5e-6, 0.1))
+        below.set_xticks([1e2, 1e3, 1e4, 1e5], ["10²", "10³", "10⁴", "10⁵"])
+        above.set_title(results["titles"][name])
+    for ax in (ax for pair in pairs[len(names) :] for ax in pair):
+        ax.set_visible(False)
+    plots.outer_labels(axes, plots.WORDS["steps"])
+    for above, below in (axes[:2, 0], axes[2:, 0]):
+        above.set_ylabel("cosine with\nthe nearest SVM")
+        below.set_ylabel("λ′ of that SVM")
+    for ax in (*axes[:, 1:].flat, *axes[:-1].flat):
+        ax.label_outer()
     follow, _ = _told_followers(results)
+    like = "like" if 2 * len(follow) > len(names) else "not like"
     return plots.state(
         figure,
-        f"Stopping after T steps: λ′ is of order 1/T on {len(follow)} of {len(names)} sets",
+        f"Stopping early is {like} choosing a larger λ: after T steps λ′ is of order 1/T on "
+        f"{len(follow)} of {len(names)} sets",
         "Medians over seeds. The average of Pegasos after T steps, held against the exact SVMs of "
         "all λ′. Hollow: λT above 1, where Pegasos comes to its own λ.",
     )

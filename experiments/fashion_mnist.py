@@ -155,19 +155,18 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             f"λ = {nearest['lam']:g} and {nearest['steps']:,}. With permutations, average and "
             f"intercept it has {percent(best['test_accuracy'], 2)} at C = 0.1.",
             mark(off <= 0.005, abs(nearest["test_accuracy"] - reported) <= 0.005),
-            "✓ if the best λ and number of steps, neither of which is given, come within half a "
-            "point, ~ if some do.",
+            "✓ if the best λ and number of steps come within half a point, ~ if some do; the paper "
+            "gives neither.",
         ),
         Claim(
             f"scikit-learn's linear SVM has {percent(peer)} there.",
             KARTHIK,
-            f"LinearSVC's dual solver, stopped on raw pixels, has {span(stopped, percent)} over "
-            f"{len(stopped)} seeds and warns that it has not converged. Converged it has "
-            f"{span(done, percent)}"
+            f"LinearSVC's dual solver, stopped early on raw pixels, has {span(stopped, percent)} "
+            f"over {len(stopped)} seeds and a warning. Converged it has {span(done, percent)}"
             + (f"; not converged on scaled ones {span(others, percent)}." if others else "."),
             mark(near, abs(min(stopped) - peer) < abs(min(done) - peer)),
-            "✓ if the stopped runs have it, ~ if they are nearer to it than a converged one: then "
-            "an unconverged baseline explains it.",
+            "✓ if the stopped runs have it, ~ if they are nearer to it than a converged one. "
+            "Either way an unconverged baseline explains it.",
         ),
         Claim(
             "A kernel on 40,000 images is too time consuming.",
@@ -175,7 +174,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             f"No longer: PegasosSVC with an RBF kernel takes {duration(kernel['fit_seconds'])} for "
             f"{kernel['train_images']:,} images, and has {percent(kernel['test_accuracy'])}.",
             mark(kernel["fit_seconds"] > 3600, kernel["fit_seconds"] > 600),
-            "✗ if all images take ten minutes at the most.",
+            "✓ if all images take more than an hour, ~ if more than ten minutes.",
         ),
     ]
 
@@ -242,16 +241,20 @@ def _confusion(ax: Any, counts: np.ndarray, labels: list[str]) -> None:
 def plot(results: dict[str, Any]) -> plots.Figure:
     """Accuracy of the models; below, what the linear one mistakes for what."""
     rows: Any = [(name.replace(" pixels, ", ", "), *rest) for name, *rest in _rows(results)]
-    figure, ((above,), (below,)) = plots.panels(2, 1, 9.6, height_ratios=[4.4, 5])
+    figure, ((above,), (below,)) = plots.panels(2, 1, 8.6, height_ratios=[1, 1])
     _accuracies(above, rows)
+    for line in above.get_lines():
+        if line.get_color() == plots.LIGHT_GREY:  # no bar, as it begins at no zero
+            line.set_linestyle(":")
     above.set_ylabel(" ")  # room for the longest name
     counts = np.array(results["confusion"], dtype=float)
     _confusion(below, counts, results["labels"])
+    below.set_aspect("auto")
     shares = 100 * counts / counts.sum(axis=1, keepdims=True)
     off = shares - np.diag(np.diag(shares))
     i, j = np.unravel_index(off.argmax(), off.shape)
     below.set_title(
-        f"linear, per cent of each class:\n{off[i, j]:.0f}% of {results['labels'][i]} "
+        f"linear, per cent of each class: {off[i, j]:.0f}% of {results['labels'][i]} "
         f"are taken for {results['labels'][j]}"
     )
     kernel, linear = (
@@ -259,9 +262,11 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         for model in ("PegasosSVC", "LinearPegasosSVC")
     )
     reported = max(results["reported"].values())
+    better = kernel > linear > reported
+    found = f"The kernel {'beats' if better else 'does not beat'} the term paper's linear model"
     return plots.state(
         figure,
-        f"Fashion-MNIST: {kernel:.1%} with the kernel that the term paper left out, "
+        f"{found}: {kernel:.1%} with the kernel that the term paper left out, "
         f"{linear:.1%} without, {reported:.1%} in the paper",
         f"60,000 training and 10,000 test images; one against one. Below: {LINEAR}.",
     )

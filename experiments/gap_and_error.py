@@ -390,7 +390,7 @@ def _told_limits(results: dict[str, Any], C: float) -> str:
 
 
 def _told_polish(results: dict[str, Any]) -> Claim:
-    """What it saves to stop `polish=True` early."""
+    """Say what it saves to stop `polish=True` early."""
     runs = results["runs"]
     (early, values), (late, most) = (
         columns([run["polished"][f"{tol:g}"] for run in runs], "excess", "values") for tol in TOLS
@@ -407,10 +407,10 @@ def _told_polish(results: dict[str, Any]) -> Claim:
         f"A larger gap saves {'few' if saved < 0.25 else 'many'} kernel values.",
         OURS,
         f"With `polish=True` a gap of {percent(TOLS[0], 0)} instead of {percent(TOLS[1], 0)} takes "
-        f"{percent(saved, 0)} fewer kernel values (median). It changes the test error by "
-        f"{_told_points(points)} points in the mean, and the error is final in this share of the "
-        f"runs: {well}. Pegasos by itself has computed {percent(float(np.median(by_then)), 0)} of "
-        "the kernel values of its whole run when its error is final (median), as rows are kept.",
+        f"{percent(saved, 0)} fewer kernel values (median) and changes the mean test error by "
+        f"{_told_points(points)} points. The error is final in {well} of the runs. Pegasos alone "
+        f"has computed {percent(float(np.median(by_then)), 0)} of its kernel values when its error "
+        "is final (median), as rows are kept.",
     )
 
 
@@ -424,12 +424,24 @@ def _told_tightness(results: dict[str, Any]) -> Claim:
         if max(ratios[max(ratios)]) <= 2
         else "Where the error is final, the gap is mostly a loose bound.",
         OURS,
-        f"The gap is then this many times the true suboptimality: {listed(told)}.",
+        f"The gap is then {listed(told)} times the true suboptimality.",
     )
 
 
+def _told_wait(runs: list[Run], C: float) -> str:
+    """Say how many times the epochs needed a small gap takes, by the runs that come to it."""
+    reached = [run for run in runs if min(run["gap"]) <= SMALL_GAP]
+    if not reached:
+        return f"more than any of {len(runs)} runs has at C = {C:g}"
+    at = [run["epochs"][stop(run, True, SMALL_GAP)] for run in reached]
+    needed = [_when_final(run, "epochs") for run in reached]
+    times = rounded(float(np.exp(np.mean(np.log(np.divide(at, needed))))))
+    some = "" if len(reached) == len(runs) else f", in {len(reached)} of {len(runs)} runs"
+    return f"{times} times as many at C = {C:g}{some}"
+
+
 def _told_rules(runs: list[Run]) -> Claim:
-    """What it is worth to learn a limit from other sets."""
+    """Say what a limit learnt from other sets is worth."""
     found = verdicts(runs)
     parts = [
         f"{rule.name} {percent(found[key].final, 0)} ({percent(found[key].worst, 0)} on the worst "
@@ -445,18 +457,19 @@ def _told_rules(runs: list[Run]) -> Claim:
         f"A limit of the gap for each C {better} counting epochs.",
         OURS,
         f"Each rule is chosen to end {percent(RELIABLE, 0)} of the runs on the other sets with a "
-        f"final error. On the set left out it ends so many: {'; '.join(parts)}. In the mean, test "
-        f"errors there differ from the final ones by {costs} points. Chosen on all sets, the "
-        f"limits of the gap are {limits}.",
+        f"final error. On the set left out it ends {'; '.join(parts)}. Mean test errors there "
+        f"differ from the final ones by {costs} points. Chosen on all sets, the limits of the gap "
+        f"are {limits}.",
     )
 
 
 def claims(results: dict[str, Any]) -> list[Claim]:
-    """Whether the gap knows the error, and what a rule by it is worth beside one by epochs."""
+    """Say whether the gap knows the error, and compare rules by it with rules by epochs."""
     runs = _full(results["runs"])
-    shares, wait = enough(runs), verdicts(runs)["small gap"].over_needed
+    shares = enough(runs)
     if not shares.size:
         return [Claim(finding(runs), OURS, f"None of {len(runs)} runs comes to it.")]
+    waits = [_told_wait(select(runs, C=C), C) for C in results["Cs"]]
     control = listed(f"{percent(share, 0)} at C = {C:g}" for C, share in as_late(runs).items())
     limit, n_small = percent(SMALL_GAP, 0), sum(min(run["gap"]) <= SMALL_GAP for run in runs)
     least = {C: min(min(run["gap"]) for run in select(runs, C=C)) for C in results["Cs"]}
@@ -467,19 +480,18 @@ def claims(results: dict[str, Any]) -> list[Claim]:
         Claim(
             finding(runs),
             OURS,
-            f"An error is final where it stays within one standard error of that of the exact "
-            f"solution, or below. It is so in {percent(float(shares.mean()), 0)} of the runs that "
-            f"come to a gap of {limit}. But to wait for it takes at least {rounded(wait)} times "
-            "the epochs needed (geometric mean).",
+            f"An error is final if it stays within one standard error of that of the exact "
+            f"solution, or below. It is final in {percent(float(shares.mean()), 0)} of the runs "
+            f"that reach a gap of {limit}. Waiting for that gap takes more epochs than the error "
+            f"needs: {listed(waits)}.",
         ),
         Claim(
             "The gap at which the test error is final depends on the set and on C.",
             OURS,
-            f"In the median it is {gaps}, by the set. Of {len(runs)} runs "
-            f"{n_small} come to a gap of {limit} ({where}). On the worst "
-            f"of {len(shares)} sets {percent(float(shares.min()), 0)} of these have a final error "
-            f"by then. After as many epochs it is also final in runs of the same C whose gap is "
-            f"still larger: in {control} of them.",
+            f"Its median is {gaps}, across sets. {n_small} of {len(runs)} runs reach a gap of "
+            f"{limit} ({where}). On the worst of {len(shares)} sets "
+            f"{percent(float(shares.min()), 0)} of these have a final error by then. So have, "
+            f"after as many epochs, {control} of the runs whose gap is still larger.",
         ),
         _told_rules(runs),
         _told_tightness(results),
@@ -504,58 +516,6 @@ def _ticks(*per_cent: float) -> tuple[list[float], list[str]]:
     return _odds(np.array(per_cent) / 100).tolist(), [f"{tick:g}%" for tick in per_cent]
 
 
-def _errors(ax: plots.Axes, runs: list[Run], titles: dict[str, str] | None) -> None:
-    """Error above the final one against the gap, a line for each set."""
-    ax.set_xticks(*_ticks(99.9, 90, 50, 10, 1), fontsize=9.5)
-    ax.set(ylim=(-10, 12), xlim=_odds([MOST, 0.01]))
-    for name, own in grouped(runs, "data").items():
-        *_, color, line = SETS[name]
-        gaps = _odds(np.median([run["gap"] for run in own], axis=0))
-        style: Any = {"color": color, "alpha": 0.12, "linestyle": line, "linewidth": 1.8}
-        style["label"] = titles and titles[name]
-        plots.band(ax, gaps, percentiles([run["excess"] for run in own]), **style)
-    ax.axhline(NEAR, color=plots.DARK_GREY, linewidth=1, linestyle=":")
-    ax.axvspan(*_odds([SMALL_GAP, 0.01]), color=plots.METHODS["gap"].color, alpha=0.15, linewidth=0)
-    ax.grid(alpha=0.25)
-
-
-def _clock(ax: plots.Axes, results: dict[str, Any], runs: list[Run]) -> None:
-    """Gap against λT, a line for each set and C, and a marker where the error is final."""
-    Cs, first = results["Cs"], next(iter(results["titles"]))
-    for C, color, marker in zip(Cs, plots.shades(len(Cs)), "os^", strict=False):
-        for name in results["titles"]:
-            own = select(runs, data=name, C=C)
-            gaps = _odds(np.median([run["gap"] for run in own], axis=0))
-            ax.plot(np.array(own[0]["epochs"]) / C, gaps, color=color, linewidth=0.8, alpha=0.6)
-            row = select(results["table"], data=name, C=C)[0]
-            label = f"final, C = {C:g}" if name == first else None
-            style: dict[str, Any] = {"color": color, "markersize": 8, "markeredgecolor": "white"}
-            ax.plot(row["epochs"] / C, _odds(row["gap"]), marker, label=label, **style)
-    label = f"{plots.WORDS['lam_T']} = epochs / C"
-    plots.log_x(ax, xlabel=label, ylabel="certified relative gap")
-    ax.set_yticks(*_ticks(99.9, 99, 90, 50, 10, 1))
-    ax.set_ylim(*_odds([0.01, MOST]).tolist())
-    ax.legend(loc="lower left", frameon=False, handletextpad=0.2, fontsize=9.5)
-
-
-def _clock_title(results: dict[str, Any], runs: list[Run]) -> str:
-    """Say what goes by λT: what comes at the same λT for the least and the largest C."""
-    ends = (min(results["Cs"]), max(results["Cs"]))
-    low, high = (select(results["table"], C=C) for C in ends)
-    errors = [a["epochs"] / a["C"] / (b["epochs"] / b["C"]) for a, b in zip(low, high, strict=True)]
-    gaps = []
-    for name in results["titles"]:
-        first, last = (
-            [run["epochs"][stop(run, True, 0.5)] / C for run in select(runs, data=name, C=C)]
-            for C in ends
-        )
-        gaps.append(np.median(first) / np.median(last))
-    apart = [np.exp(np.abs(np.log(np.median(ratios)))) for ratios in (gaps, errors)]
-    if apart[0] < 3 < apart[1]:
-        return "the gap goes by λT, the error does not"
-    return "gap against λT, and where the error is final"
-
-
 def _rules(ax: plots.Axes, runs: list[Run]) -> None:
     """How long each rule trains beside what is needed, and how often it ends well."""
     found, rules = verdicts(runs), dict(reversed(RULES.items()))
@@ -571,27 +531,46 @@ def _rules(ax: plots.Axes, runs: list[Run]) -> None:
     ax.set(xlim=(0, 3.0 * most), xlabel="epochs trained / epochs needed")
 
 
+def _told_set(ax: plots.Axes, runs: list[Run], Cs: list[float]) -> None:
+    """Draw the error above the final one against the gap, a line for each C."""
+    ax.set_xticks(*_ticks(99.9, 90, 50, 10, 1), fontsize=9.5)
+    ax.set(ylim=(-8, 12), xlim=_odds([MOST, 0.01]))
+    for C, color in zip(Cs, plots.shades(len(Cs)), strict=True):
+        own = select(runs, C=C)
+        gaps = _odds(np.median([run["gap"] for run in own], axis=0))
+        excess = percentiles([run["excess"] for run in own])
+        plots.band(ax, gaps, excess, color=color, label=f"C = {C:g}", linewidth=1.8)
+    ax.axhline(NEAR, color=plots.DARK_GREY, linewidth=1, linestyle=":")
+    ax.axvspan(*_odds([SMALL_GAP, 0.01]), color=plots.METHODS["gap"].color, alpha=0.15, linewidth=0)
+    ax.grid(alpha=0.25)
+
+
 def plot(results: dict[str, Any]) -> plots.Figure:
-    """Errors against gaps for each C; below, gaps against λT, and the rules."""
+    """Errors against gaps on each set; below, rules for when to stop."""
     Cs, runs = results["Cs"], _full(results["runs"])
     figure = plots.empty(7.6)
-    above, below = figure.subfigures(2, 1, squeeze=False)[:, 0]
-    top = above.subplots(1, len(Cs), sharey=True, squeeze=False)[0]
-    for C, ax in zip(Cs, top, strict=True):
-        _errors(ax, select(runs, C=C), results["titles"] if Cs[-1] == C else None)
-        ax.set_title(f"C = {C:g}")
-        ax.set_xlabel("certified relative gap")
-    top[0].set_ylabel("test error above the final one,\nstandard errors")
-    left, right = below.subplots(1, 2, width_ratios=[1, 1.1])
-    _clock(left, results, runs)
-    left.set_title(_clock_title(results, runs))
-    _rules(right, runs)
-    right.set_title("rules chosen on the other sets")
+    above, below = figure.subfigures(2, 1, height_ratios=[2.4, 1], squeeze=False)[:, 0]
+    top = above.subplots(2, 3, sharex=True, sharey=True, squeeze=False)
+    for ax, (name, title) in zip(top.flat, results["titles"].items(), strict=False):
+        _told_set(ax, select(runs, data=name), Cs)
+        ax.set_title(title)
+    for ax in top.flat[len(results["titles"]) :]:
+        ax.set_visible(False)
+    plots.outer_labels(
+        top, "certified relative gap", "test error above the\nfinal one, std. errors"
+    )
+    rules = below.subplots()
+    _rules(rules, runs)
+    rules.set(title="rules chosen on the other sets", xlim=(0, 0.6 * rules.get_xlim()[1]))
     m, tested = results["sizes"]
+    told = finding(runs).rstrip(".")
+    final = "is final long before the gap closes"
+    if told.startswith("Not"):
+        final = "is not final even at a small gap"
     return plots.state(
         figure,
-        f"{finding(runs).rstrip('.')}: at C = {max(Cs):g} the error is final at a gap of "
-        f"{_told_limits(results, max(Cs))}",
+        f"The error {final}: {told[0].lower() + told[1:]}; at C = {max(Cs):g} the error is final "
+        f"at a gap of {_told_limits(results, max(Cs))}",
         f"RBF kernel, {m:,} training and {tested:,} test examples; median and 20–80% of "
         f"{len(results['seeds'])} runs. Dotted: one standard error; shaded: gaps up to "
         f"{SMALL_GAP:.0%}. Final, or well: the error stays within a standard error from there on. "

@@ -245,11 +245,9 @@ def _told_claims(results: dict[str, Any]) -> list[Claim]:
     sizes = sorted({row["n"] for row in results["table"] if row["configuration"] in HELD})
     among = f"n = {listed(f'{n:,}' for n in sizes)}, in points"
     told = []
-    criterion = (
-        "✓ if errors differ by no more than half a point in every configuration, ~ if in some."
-    )
-    at_end = "The largest difference of the test error at the end between"
-    early = "The most by which the test error after 100 steps exceeds that at the end, over"
+    criterion = "✓ if errors differ by at most half a point in every configuration, ~ if in some."
+    at_end = "Largest differences of the final test error between"
+    early = "Largest excess of the test error after 100 steps over the final one, for"
     for claim, found, what in (
         ("The test error does not depend on the size of the training set.", SAME, at_end),
         ("A hundred steps are enough.", ENOUGH, early),
@@ -261,7 +259,7 @@ def _told_claims(results: dict[str, Any]) -> list[Claim]:
 
 
 def _told_rate(results: dict[str, Any]) -> Claim:
-    """How the error above the least possible goes with the steps, with the most examples."""
+    """Judge how the error above the least possible falls with the steps, with the most examples."""
     rates = {
         f"d = {row['d']}, λ = {row['lam']:g}": row["exponent_of_T"]
         for row in select(results["table"], n=SIZES[-1])
@@ -279,7 +277,7 @@ def _told_rate(results: dict[str, Any]) -> Claim:
 
 
 def _told_stops(results: dict[str, Any]) -> Claim:
-    """How good it is to stop at random, by λT."""
+    """Judge random stops, by λT."""
     shares = [
         (row["d"], row["lam"] * row["T"], row["share_as_good_as_the_end"])
         for row in results["random_stops"]["table"]
@@ -289,14 +287,14 @@ def _told_stops(results: dict[str, Any]) -> Claim:
     return Claim(
         "In practice, stopping at a random step almost ensures a low error.",
         ZHOU,
-        f"Share of stops whose error is at most half a point above that at the end: {told}.",
+        f"Share of stops whose error is at most half a point above the final one: {told}.",
         mark(min(share for *_, share in shares) >= 0.9, bool(late) and min(late) >= 0.9),
-        "✓ if nine stops in ten do for every T, ~ if for those with λT of 10 or more.",
+        "✓ if nine stops in ten are as good for every T, ~ if for every λT of 10 or more.",
     )
 
 
 def _told_theorem(results: dict[str, Any]) -> Claim:
-    """Whether the bound holds where draws are new, and where they are not."""
+    """Say whether the bound holds where draws are new, and where they are not."""
     compared = results["theorem"]["comparison"]
     beyond = max(compared, key=lambda row: float(row["excess_over_bound_at_end"]))
     held = max(row["largest_excess_over_bound_new_draws"] for row in compared)
@@ -400,10 +398,13 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     theorem.set_ylabel(f"excess of L, {1 - DELTA:.0%} of runs")
     theorem.set_title("d = 200, λ = 0.001; dotted: draws repeat")
     _draw_stops(stops, shares, results)
+    told = [_verdict(results, name) for name in STOPPED]
+    found = "Where a hundred steps suffice"
+    if [words.split()[0] for words in told] == ["true", "false"]:
+        found = "A hundred steps suffice in the plane only"
     return plots.state(
         figure,
-        "“The error does not depend on n, 100 steps are enough”: "
-        f"{', '.join(_verdict(results, name) for name in STOPPED)}",
+        f"{found}: “The error does not depend on n, 100 steps are enough” is {', '.join(told)}",
         f"Two Gaussian clouds, {results['noise']:.0%} of the labels wrong; test error and "
         f"population objective L are exact; median and 20–80% of {len(results['seeds'])} runs. "
         "Bound: Corollary 3.6.2 of Zhou's report; grey: w = 0 is as good.",

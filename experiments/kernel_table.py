@@ -294,8 +294,8 @@ def _told_errors(results: Row) -> Claim:
         JOURNAL,
         f"{'; '.join(told)}.",
         mark(all(close), any(close)),
-        "✓ if each is within a twentieth of the published one, or the splits' errors are on both "
-        "sides of it; ~ if some are.",
+        "✓ if each is within a twentieth of the published one, or within the range of the "
+        "splits; ~ if some are.",
     )
 
 
@@ -337,11 +337,10 @@ def claims(results: Row) -> list[Claim]:
         Claim(
             "With a kernel Pegasos is slower than LASVM and, but for Adult, than SVM-Light.",
             JOURNAL,
-            f"Seconds to the paper's ε on this machine: {'. '.join(told)}. LASVM was not run.",
+            f"Seconds to the paper's ε: {'. '.join(told)}. LASVM was not run.",
             mark(bool(as_then) and all(as_then), any(as_then) or not as_then),
-            "✓ if Pegasos is behind the fastest SMO now (LIBSVM or intelex) where it was behind "
-            "SVM-Light in 2011, and ahead where it was ahead, on every set; ~ if on some; ✗ if on "
-            "none.",
+            "✓ if on every set Pegasos compares with the fastest SMO (LIBSVM or intelex) as it did "
+            "with SVM-Light in 2011, ~ if on some.",
         ),
     ]
 
@@ -417,9 +416,18 @@ def plot(results: Row) -> plots.Figure:
         )
     plots.rows_down(axes[0], [name for name, _, _ in names])
     axes[0].tick_params(axis="y", length=0)
+    pairs = [(min(_told_pegasos(row), default=np.inf), row) for row in table]
+    behind = np.median([_told_then(row) for row in table]) > 1
+    ahead = all(own < row.get("scikit-learn_seconds", np.inf) for own, row in pairs)
+    found = "Pegasos then and now, beside its peers"
+    if behind and ahead:
+        found = "Pegasos was behind SMO then, leads LIBSVM now"
+    key = "scikit-learn-intelex_seconds"
+    of_intelex = [own / row[key] for own, row in pairs if row.get(key) and own < np.inf]
+    told = f"; {span(of_intelex)} of intelex's" if of_intelex else ""
     return plots.state(
         figure,
-        _finding(table),
+        f"{found}: {_finding(table)}{told}",
         "Gaussian kernel. Grey, hollow: published in 2011, on a machine of 15 years ago, so that "
         "only ratios within white or within grey compare. SMO is SVM-Light then and LIBSVM now. "
         "No model: an error of more than twice that of the optimum.",

@@ -76,7 +76,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             KARTHIK,
             f"Test accuracy of the linear and of the RBF kernel: {', '.join(told)}.",
             mark(min(gains) > 0.05, max(gains) > 0.05),
-            "✓ if the RBF kernel is ahead by more than five points everywhere.",
+            "✓ if the RBF kernel is ahead by more than five points everywhere, ~ if somewhere.",
         )
     ]
 

@@ -173,7 +173,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             KARTHIK,
             found,
             mark(enough is not None),
-            "✓ if the optimum has 99% of the largest margin from some C on.",
+            "✓ if the optimum has 99% of the largest margin from some C on, ✗ if not.",
         )
     ]
 
@@ -207,7 +207,7 @@ def _draw_envelope(ax: plots.Axes, results: dict[str, Any], colors: dict[str, st
         ax.plot(model["degrees"], model["margin"], color=colors[C], linestyle="none", **style)
     ax.axhline(0, color="black", linewidth=0.6)
     ax.set(xlabel="direction of the line's normal, degrees", ylabel="margin of the line")
-    ax.set_title("black: best line of a direction\ndiamonds: Pegasos")
+    ax.set_title("grey: lines that separate\nblack: the widest of a direction")
 
 
 def _draw_runs(ax: plots.Axes, results: dict[str, Any], colors: dict[str, str]) -> None:
@@ -231,14 +231,23 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     colors = dict(zip(results["models"], plots.shades(len(results["models"])), strict=True))
     _draw_lines(lines, results)
     _draw_envelope(envelope, results, colors)
+    style: Any = {"fontsize": 9.5, "bbox": {"facecolor": "white", "edgecolor": "none", "pad": 0.5}}
+    by_share: dict[float, list[str]] = {}
+    for C, model in results["models"].items():
+        by_share.setdefault(round(model["margin"] / results["search"]["margin"], 1), []).append(C)
+    for share, Cs in by_share.items():
+        model, name = results["models"][Cs[-1]], f"C = {', '.join(Cs)}"
+        shift, side = ((0, -13), "center") if 0 < share < 1 else ((-8, 0), "right")
+        at = (model["degrees"], model["margin"])
+        plots.beside(envelope, name, at, shift, colors[Cs[-1]], ha=side, **style)
     _draw_runs(along, results, colors)
     reached = [row for row in results["table"] if row["pegasos_share"] > CLOSE]
     return plots.state(
         figure,
-        _finding(reached),
+        f"{'A large' if reached else 'No'} C finds the widest separating line: {_finding(reached)}",
         f"Two Gaussian clouds, m = {results['n_samples']}, linear kernel. The largest margin is "
         "found without an SVM, by a search over directions; the hard-margin solution has "
-        f"coefficients up to {results['search']['smallest_c']:.2g}. Right: "
+        f"coefficients up to {results['search']['smallest_c']:.2g}. Diamonds: Pegasos. Right: "
         f"median and 20–80% of {len(results['seeds'])} runs.",
     )
 

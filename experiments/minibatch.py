@@ -117,7 +117,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             f"{'; '.join(_told_knees(results, name, most) for name in names)}.",
             mark(both >= 256, paper >= 256),
             "✓ if k = 256 at most doubles the suboptimality after the most epochs on both sets, "
-            "for the paper's method and for the defaults; ~ if for the paper's alone.",
+            "for the paper's method and the defaults; ~ if only for the paper's.",
         ),
         Claim(
             "With T fixed, larger batches help.",
@@ -131,7 +131,6 @@ def claims(results: dict[str, Any]) -> list[Claim]:
 
 #: Names of the methods in the figure, by the looks that they are made of.
 NAMES = {"paper": ("independent", "last"), "defaults": ("permutation", "weighted")}
-SHORT = {"rcv1": "RCV1", "adult": "Adult"}
 #: A batch is called free while it costs no more than this factor.
 FREE = 2.0
 
@@ -153,30 +152,39 @@ def _free_above(table: list[dict[str, Any]]) -> float:
 
 
 def plot(results: dict[str, Any]) -> plots.Figure:
-    """Cost of batches for the same draws against λT, a panel for each method."""
+    """Cost of batches for the same draws against λT, a row for a set, a column for a method."""
     table = results["table"]
-    figure, (axes,) = plots.panels(1, len(METHODS), 4.6, sharey=True)
+    figure, axes = plots.panels(2, len(METHODS), 6.4, sharex=True, sharey=True)
     budgets = list(dict.fromkeys(row["budget"] for row in table if row["fixed"] == "kT"))
-    for ax, method in zip(axes, METHODS, strict=True):
-        for data, line in zip(results["titles"], ("-", "--"), strict=True):
+    for row, (data, title) in zip(axes, results["titles"].items(), strict=True):
+        for ax, method in zip(row, METHODS, strict=True):
             for budget, color in zip(budgets, plots.shades(len(budgets)), strict=True):
                 lam_T, cost = _costs(table, data=data, method=method, budget=budget)
-                unit = "epoch" if budget == 1 else "epochs"
-                style: Any = {"linestyle": line, "marker": "o", "markersize": 4}
-                style["label"] = f"{SHORT.get(data, data)}, {budget} {unit}"
+                label = f"{budget} epoch{'s' * (budget > 1)}"
+                style: Any = {"marker": "o", "markersize": 4, "label": label}
                 plots.band(ax, lam_T, cost, color=color, **style)
-        ax.axvline(1, color=plots.GREY, linewidth=1, linestyle=":")
-        plots.log_log(ax, xlabel=f"{plots.WORDS['lam_T']}  (k grows to the right)")
-        ax.invert_xaxis()
-        sampling, average = (plots.METHODS[key].name for key in NAMES[method])
-        ax.set_title(f"{sampling}, {average}", fontsize=10.5)
-    axes[0].set_ylabel("f − f*, over that of k = 1")
+            ax.axvline(1, color=plots.GREY, linewidth=1, linestyle=":")
+            ax.axhline(FREE, color=plots.GREY, linewidth=1, linestyle=":")
+            plots.log_log(ax)
+            sampling, average = (plots.METHODS[key].name for key in NAMES[method])
+            ax.set_title(f"{title}\n{sampling}, {average}", fontsize=10.5)
+    rows = select(table, fixed="kT", data=data, method=next(iter(METHODS)))
+    for k, of, side in ((max(row["k"] for row in rows), min, "left"), (1, max, "right")):
+        end = of(select(rows, k=k), key=itemgetter("lam_T"))
+        (one,) = select(rows, k=1, budget=end["budget"])
+        at = (end["lam_T"], end["suboptimality"] / one["suboptimality"])
+        plots.beside(axes[1, 0], f"k = {k:,}", at, (0, 12), ha=side, fontsize=9.5)
+    plots.outer_labels(
+        axes, f"{plots.WORDS['lam_T']}  (k falls to the right)", "f − f*, over that of k = 1"
+    )
+    free = _free_above(table)
     return plots.state(
         figure,
-        f"For the same number of draws a batch costs less than a factor of {FREE:g} while "
-        f"λT > {_free_above(table):.1g}",
-        f"kT = 1, 8 and 65 epochs of draws; λm = {LAM_M:g}, so that λT = {LAM_M:g} epochs / k; "
-        f"median and 20–80% of {len(results['seeds'])} runs; dotted: λT = 1. "
+        f"A batch costs little {'while' if free <= 1 else 'only while'} λT is large: for the same "
+        f"draws less than a factor of {FREE:g} while λT > {free:.1g}",
+        f"kT = {listed(f'{budget:g}' for budget in budgets)} epochs of draws; λm = {LAM_M:g}, so "
+        f"that λT = {LAM_M:g} epochs / k; median and 20–80% of {len(results['seeds'])} runs; "
+        f"dotted: λT = 1 and a factor of {FREE:g}. "
         + ", ".join(
             f"{title}: m = {results['sizes'][name]:,}" for name, title in results["titles"].items()
         )

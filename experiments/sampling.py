@@ -1,4 +1,4 @@
-"""Independent draws, one fixed permutation, a new permutation each epoch: which is best, by what.
+"""Independent draws, one fixed permutation, a new permutation each epoch, compared.
 
 MPB 2011, section 7.5: after about 65 epochs on astro-ph the suboptimality is 5.6e-4 with
 independent draws, 2e-4 with one permutation for all epochs, 1.3e-4 with a new one for each: 4.3 to
@@ -172,7 +172,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     published = [plots.times(value / reported[2]) for value in reported]
     return plots.state(
         figure,
-        f"A new permutation each epoch is {'best on every set' if best else 'not always best'}: "
+        f"A new permutation each epoch is {'best' if best else 'not always best'}: "
         f"independent draws end {ranges[0]} times as far from the optimum, one permutation "
         f"{ranges[1]} times",
         f"{plots.METHODS['weighted'].name}, ends of epochs; λm = {LAM_M:g}; median and 20–80% of "

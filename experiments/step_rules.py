@@ -95,7 +95,7 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
 
 
 def _told_ratios(table: list[dict[str, Any]], rules: list[str]) -> list[float]:
-    """How many times farther from the optimum some rules end than 1/(λt), over all λ."""
+    """Divide the suboptimality of some rules by that of 1/(λt), over all λ."""
     own = {row["lam"]: row["suboptimality"] for row in table if row["rule"] == OWN}
     return [row["suboptimality"] / own[row["lam"]] for row in table if row["rule"] in rules]
 
@@ -121,7 +121,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             f"{rounded(max(wrong))} times as far.",
             mark(max(rates) <= -0.9 and min(slower) > -0.75, max(rates) <= -0.9),
             "✓ if 1/(λt) has an exponent of at most −0.9 for every λ and the best c/√t one above "
-            "−0.75, as its analysis has −0.5; ~ if the first holds alone.",
+            "−0.75, as its analysis has −0.5; ~ if only the first holds.",
         )
     ]
 
@@ -151,11 +151,12 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     plots.outer_labels(axes, plots.WORDS["steps"], plots.WORDS["suboptimality"])
     best, *others = MISTUNED
     tuned, wrong = (_told_ratios(results["table"], rules) for rules in ([best], others))
-    claim = "needs no tuning" if min(tuned) > 1 else "is not best everywhere"
+    claim = "needs no tuning" if min(tuned) > 1 else "is not always best"
     return plots.state(
         figure,
-        f"1/(λt) {claim}: the best c/√t of {len(TUNING)} ends {plots.times(min(tuned))} to "
-        f"{plots.times(max(tuned))} times as far from the optimum, a c wrong by ten up to "
+        f"The step of Pegasos {claim}: the best c/√t of {len(TUNING)} ends "
+        f"{plots.times(min(tuned))} to {plots.times(max(tuned))} times as far from "
+        "the optimum, a c wrong by ten up to "
         f"{plots.times(float(f'{max(wrong):.2g}'))} times",
         "Two moons, RBF kernel, t-weighted average on the same draws; median and 20–80% of "
         f"{len(results['seeds'])} runs.",

@@ -1,4 +1,4 @@
-"""What a warm start is worth: kernel values of a polished run, by how much Pegasos came before.
+"""The worth of a warm start: kernel values of a polished run after more or less Pegasos.
 
 `polish` ends a fit by dual ascent over sets of examples. It can begin at zero, or where Pegasos has
 got to. Counted is every kernel value until the certified relative gap is 10%, 1% and 0.1%, the
@@ -311,8 +311,8 @@ def _told_title(results: Row) -> str:
     starts = [*results["starts"][1:], DEFAULT]
     saved = 1 - min(_told_pick(results, starts, "against_none"))
     if saved < WORTH:
-        return "A Pegasos start saves dual ascent next to nothing."
-    return f"A Pegasos start saves dual ascent up to {percent(saved, 0)} of its kernel values."
+        return "Starting dual ascent from Pegasos saves almost nothing."
+    return f"Starting dual ascent from Pegasos saves {percent(saved, 0)} of the values at best."
 
 
 def _told_finding(results: Row) -> Claim:
@@ -320,15 +320,15 @@ def _told_finding(results: Row) -> Claim:
     return Claim(
         _told_title(results),
         OURS,
-        f"After at most half an epoch of Pegasos, dual ascent to a certified gap takes "
-        f"{_told_times(results, *_told_short(results))} times the kernel values that it takes from "
-        f"zero, those of the start included ({len(results['titles'])} data sets). After {longest} "
-        f"epochs it takes {_told_times(results, longest)} times as many.",
+        f"From at most half an epoch of Pegasos, dual ascent to a certified gap takes "
+        f"{_told_times(results, *_told_short(results))} times the kernel values of an ascent from "
+        f"zero, including those of the start ({len(results['titles'])} data sets); from {longest} "
+        f"epochs, {_told_times(results, longest)} times.",
     )
 
 
 def _told_sets(results: Row) -> Claim:
-    """How near to the lower bound each set comes with a short start, at the tightest tolerance."""
+    """Say how near to the lower bound each set comes with a short start, at the least tolerance."""
     first, *others = results["tolerances"]
     short = ["0", *_told_short(results)]
     parts = [
@@ -338,7 +338,7 @@ def _told_sets(results: Row) -> Claim:
     by_gap = {tol: span(_told_pick(results, ["0"], tol=tol)) for tol in results["tolerances"]}
     levels = listed(f"{by_gap[tol]} to {_told_share(tol)}" for tol in others)
     most, where = max(_told_certificates(results, short))
-    note = f" A certificate adds up to {rounded(most)} ({where})." if most > 0 else ""
+    note = f" Certificates add up to {rounded(most)} ({where})." if most > 0 else ""
     return Claim(
         f"Polishing computes {span(_told_pick(results, short, tol=others[-1]))} times the kernel "
         "values of the support's rows, the least for a solver that computes whole rows.",
@@ -370,9 +370,9 @@ def _told_default(results: Row) -> Claim:
     return Claim(
         f"The start that `polish=True` makes by itself {what}.",
         OURS,
-        f"Kernel values with it are {_told_times(results, DEFAULT)} times those from zero, "
-        f"{middle:.2f} times in the median over sets and tolerances. The start itself, 512 draws "
-        f"or half an epoch, comes to a certified gap of {span(gaps, _told_share)}.",
+        f"It takes {_told_times(results, DEFAULT)} times the kernel values from zero, with a "
+        f"median of {middle:.2f} over sets and tolerances. The start itself, 512 draws or half an "
+        f"epoch, reaches a certified gap of {span(gaps, _told_share)}.",
     )
 
 
@@ -384,18 +384,17 @@ def _told_lost(rows: list[Row]) -> list[str]:
 def _told_sdca(results: Row) -> Claim:
     every = select(results["table"], way=SDCA)
     rows, missed = [row for row in every if row.get("ratio") is not None], _told_lost(every)
-    note = f" It did not reach every gap on {listed(missed)}." if missed else ""
+    note = f" It missed some gaps on {listed(missed)}." if missed else ""
     if not rows:
         return Claim("In random order, dual ascent does not reach these gaps.", OURS, note.strip())
     shares = [row["kernel_rows"] / row["m"] for row in rows]
     much = "the whole kernel matrix" if min(shares) >= 0.9 else "a large part of the kernel matrix"
     ratios, against = columns(rows, "ratio", "against_none")
     return Claim(
-        f"In random order, dual ascent computes {much}, where it gets there.",
+        f"In random order, dual ascent computes {much}.",
         OURS,
-        f"SDCA computes {span(shares)} times the matrix, as a value may be computed twice. That is "
-        f"{span(ratios)} times the support's rows, and {span(against)} times what ascent over sets "
-        f"takes.{note}",
+        f"SDCA computes {span(shares)} times the matrix, some values twice: {span(ratios)} times "
+        f"the support's rows, and {span(against)} times the values of ascent over sets.{note}",
     )
 
 
@@ -413,12 +412,12 @@ def _told_libsvm(results: Row) -> Claim:
     ]
     fewer = "fewer" if ratios and min(ratios) > 1.1 else "about as many"
     return Claim(
-        f"LIBSVM makes {fewer} moves; how many kernel values it computes is not known.",
+        f"LIBSVM makes {fewer} moves, with an unknown number of kernel values.",
         OURS,
-        f"An iteration of `SVC` moves two examples and uses their rows; it does not tell which of "
-        f"them its cache held. Iterations to a gap of {_told_share(middle)} or less of its own "
+        f"An iteration of `SVC` moves two examples and uses their rows; it does not say which "
+        f"were in its cache. Iterations to a gap of at most {_told_share(middle)} of its own "
         f"problem (support in brackets): {listed(parts)}. Ascent over sets moved single examples "
-        f"{span(ratios)} times as often as these iterations did.",
+        f"{span(ratios)} times as often.",
     )
 
 
@@ -432,21 +431,21 @@ def _told_name(title: str) -> str:
     return title.replace(" or ", "/").partition(",")[0]
 
 
-def _told_starts(ax: plots.Axes, results: Row, tol: float) -> None:
-    """Draw kernel values against the start, a line for each set."""
-    starts = results["starts"]
+def _told_starts(ax: plots.Axes, results: Row, title: str) -> None:
+    """Draw kernel values against the start on one set, a line for each gap."""
+    starts, tolerances = results["starts"], results["tolerances"]
     x = np.arange(len(starts))
-    for title, (color, marker) in zip(results["titles"], LOOKS, strict=False):
+    for tol, color in zip(tolerances, plots.shades(len(tolerances)), strict=True):
         rows = {row["way"]: row for row in select(results["table"], data=title, tol=tol)}
         keys = ("ratio_low", "ratio", "ratio_high")
         ratios: Any = [[rows[way].get(key) for way in starts] for key in keys]
-        style: Any = {"marker": marker, "markersize": 4.5, "linewidth": 1.6}
-        plots.band(ax, x, ratios, color=color, label=_told_name(title), **style)
+        style: Any = {"marker": "o", "markersize": 4, "linewidth": 1.6}
+        plots.band(ax, x, ratios, color=color, label=f"gap of {_told_share(tol)}", **style)
     ax.axhline(1, color=plots.BLACK, linewidth=1.2)
-    ax.set_xticks(x, [start.replace(" ", "\n") for start in starts], fontsize=9)
+    # On two heights in turn, as all would not go beside each other.
+    ax.set_xticks(x, ["\n" * (at % 2) + start for at, start in enumerate(starts)], fontsize=9)
     most = max(_told_pick(results, starts))
-    ax.set(yscale="log", ylim=(0.82, 1.2 * most), title=f"to a gap of {_told_share(tol)}")
-    ax.text(x[-1], 0.98, "every row of the support once", ha="right", va="top", fontsize=8.5)
+    ax.set(yscale="log", ylim=(0.9, 1.2 * most), title=_told_name(title))
     ticks = [tick for tick in (1, 1.5, 2, 3, 4, 6) if tick <= 1.2 * most]
     ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
     ax.minorticks_off()
@@ -475,8 +474,9 @@ def _told_others(ax: plots.Axes, results: Row) -> None:
     ax.minorticks_off()
     plots.rows_down(ax, [_told_name(title) for title in titles])
     ax.grid(alpha=0.25, axis="x")
-    ax.set_title(f"to a gap of {_told_share(tol)}: starts and SDCA")
-    plots.legend_above(ax, over_title=True)
+    ax.set(title=f"others, to a gap of {_told_share(tol)}", xlabel="the same ratio")
+    place: Any = {"bbox_to_anchor": (-0.5, 1.0), "columnspacing": 0.8}
+    plots.legend_above(ax, over_title=True, fontsize=9.5, **place)
 
 
 def _told_note(results: Row) -> str:
@@ -492,21 +492,22 @@ def _told_note(results: Row) -> str:
 
 
 def plot(results: Row) -> plots.Figure:
-    """Kernel values against the start for each tolerance, and beside other methods."""
-    figure, axes = plots.panels(2, 2, 7.4)
-    for ax, tol in zip(axes.flat, results["tolerances"], strict=False):
-        _told_starts(ax, results, tol)
-    _told_others(axes[1, 1], results)
+    """Kernel values against the start on each set, and beside other methods."""
+    figure, axes = plots.panels(2, 3, 6.4)
+    *sets, others = axes.flat
+    for ax, title in zip(sets, results["titles"], strict=False):
+        _told_starts(ax, results, title)
+    _told_others(others, results)
     for ax in axes[:, 0]:
         ax.set_ylabel("kernel values / those of\nthe support's rows")
-    for ax in (axes[1, 0], axes[0, 1]):
+    for ax in axes[1, :2]:
         ax.set_xlabel("start: epochs of Pegasos")
-    axes[1, 1].set_xlabel("kernel values / those of the support's rows")
     short = [way for way in _told_short(results) if way != DEFAULT]
-    longest = results["starts"][-1]
+    longest, told = results["starts"][-1], _told_title(results)
+    found = "next to nothing" if "nothing" in told else "some kernel values"
     return plots.state(
         figure,
-        f"{_told_title(results).rstrip('.')}: {_told_times(results, *short)} times the kernel "
-        f"values with up to half an epoch, {_told_times(results, longest)} with {longest}",
-        _told_note(results),
+        f"A Pegasos start saves dual ascent {found}: {_told_times(results, *short)} times the "
+        f"kernel values with up to half an epoch, {_told_times(results, longest)} with {longest}",
+        f"Black: every row of the support once. {_told_note(results)}",
     )

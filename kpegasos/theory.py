@@ -1,4 +1,4 @@
-"""What the papers prove about Pegasos, as functions to hold next to a measurement.
+"""Bounds that the papers prove about Pegasos, as functions to compare with a measurement.
 
 All bounds are for the problem of `kpegasos.core.problem` with equal weights, ``f(w) = lam/2 ‖w‖² +
 mean hinge``, where ``‖x‖ ≤ R`` in feature space (`data_radius`), for steps ``1/(lam t)`` from

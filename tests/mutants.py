@@ -209,7 +209,7 @@ def outcome(scratch, room, limit):
     options = ["-q", "-x", "-n", "0", "-p", "no:cacheprovider"]
     environment = {**os.environ, "PYTHONPATH": str(scratch)}
     if ROOMS[room].pure:
-        options += ["-m", "pure_python and not slow"]
+        options += ["-m", "pure_python"]
         environment["NUMBA_DISABLE_JIT"] = "1"
     command = [sys.executable, "-m", "pytest", *options, *ROOMS[room].tests]
     try:

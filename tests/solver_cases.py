@@ -59,6 +59,17 @@ LOSSES = [
     losses.Huber(),
 ]
 EACH_LOSS = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
+#: What compiles loops of its own for a loss: the rest of the losses are slow.
+TWO_LOSSES = pytest.mark.parametrize(
+    "loss",
+    [
+        loss
+        if isinstance(loss, losses.Hinge | losses.Huber)
+        else pytest.param(loss, marks=pytest.mark.slow)
+        for loss in LOSSES
+    ],
+    ids=lambda loss: type(loss).__name__,
+)
 
 
 def smallest_cache(values, **kwargs):

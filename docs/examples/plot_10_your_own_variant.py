@@ -2,9 +2,9 @@
 Your own variant
 ================
 
-Linear Pegasos in a few lines of numpy, with another step and another loss, beside the compiled
-solver. Each is held against the minimum of its own objective. :doc:`/your_own_variant` goes through
-it line by line.
+Linear Pegasos in a few lines of NumPy, with another step and another loss, beside the compiled
+solver, each compared with the minimum of its own objective. :doc:`/your_own_variant` explains it
+line by line.
 """
 
 import matplotlib.pyplot as plt

@@ -2,7 +2,7 @@
 Write your own step rule
 ========================
 
-What the step size 1/(λt) is worth, against others of one's own.
+The step size 1/(λt) beside step sizes of your own.
 """
 
 import matplotlib.pyplot as plt
@@ -17,8 +17,8 @@ rows = make_rows(X, "rbf", gamma=2.0)
 optimum = sdca(problem, rows, tol=1e-9, random_state=0).objective
 
 # %%
-# A rule is a function of the numbers t of some steps and of λ. Sizes above 1/λ are refused, as they
-# would turn the iterate round.
+# A rule is a function of step numbers t and of λ. Sizes above 1/λ are refused, as they would
+# reverse the iterate.
 
 
 def slower_decay(t, lam):
@@ -28,7 +28,7 @@ def slower_decay(t, lam):
 
 rules = {
     "1/(λt)": None,
-    "t^(-3/4)/λ, one's own": slower_decay,
+    "t^(-3/4)/λ, our own": slower_decay,
     "10/√t": InverseSquareRoot(10.0),
     "1/√t": InverseSquareRoot(1.0),
     "0.1/√t": InverseSquareRoot(0.1),

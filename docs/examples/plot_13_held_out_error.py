@@ -2,8 +2,8 @@
 Held-out error along a run
 ==========================
 
-How long does Pegasos have to run? The objective says one thing, examples that the model has not
-seen say another. Here are two ways to follow the error on them.
+How long does Pegasos have to run? The objective says one thing, held-out examples another. Here are
+two ways to follow the error on them.
 """
 
 import matplotlib.pyplot as plt
@@ -20,9 +20,9 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 # One epoch at a time
 # -------------------
 #
-# With ``warm_start=True`` each ``fit`` goes on with the same sequence of iterates, so that twenty
-# fits of one epoch are one run of twenty. Between them the model may be asked anything. This works
-# with every version of scikit-learn.
+# With ``warm_start=True`` each ``fit`` continues the same sequence of iterates: twenty fits of one
+# epoch are one run of twenty, with a usable model after each. This works with every version of
+# scikit-learn.
 
 stepwise = PegasosSVC(gamma=2.0, C=10.0, epochs=1, warm_start=True, random_state=0)
 errors = []
@@ -34,9 +34,9 @@ for _ in range(20):
 # A callback
 # ----------
 #
-# scikit-learn 1.9 and later have callbacks. The estimator hands them a fitted model at each
+# scikit-learn 1.9 and later have callbacks. The estimator passes them a fitted model at each
 # checkpoint, here ten a decade, as ``fitted_estimator``. If ``on_fit_task_end`` returns True,
-# the fit ends there with that model.
+# the fit ends with that model.
 
 
 class HeldOutError:
@@ -71,7 +71,7 @@ for step, error in list(zip(held_out.steps, held_out.errors, strict=True))[::10]
 print(f"after {held_out.steps[-1]:6,} steps {errors[-1]:.1%} wrong")
 
 # %%
-# The error settles while the objective is still on its way, and the certified gap longer still.
+# The error settles before the objective does, and the objective before the certified gap.
 
 figure, (top, bottom) = plt.subplots(2, 1, figsize=(7, 6), sharex=True, layout="constrained")
 ConvergenceDisplay.from_estimator(run, ax=top)
@@ -84,5 +84,5 @@ top.set_xlabel("")
 plt.show()
 
 # %%
-# To stop a linear model by held-out examples, ``LinearPegasosSVC(early_stopping=True)`` sets a part
-# of the training examples aside by itself.
+# To stop a linear model by held-out examples, ``LinearPegasosSVC(early_stopping=True)`` holds out a
+# part of the training examples by itself.

@@ -2,8 +2,8 @@
 Which predictions are certain
 =============================
 
-A certified gap bounds how far a model is from the exact solution, and with it how far each decision
-is. Where that is less than the decision itself, the exact solution is certain to predict the same.
+A certified gap bounds how far each decision is from that of the exact solution. Where the bound is
+less than the decision itself, the exact solution is certain to predict the same.
 """
 
 import matplotlib.pyplot as plt
@@ -21,8 +21,8 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 # Intervals
 # ---------
 #
-# ``decision_bounds`` has the ends of an interval for each row, with the decision of the exact
-# solution in it. ``is_certified`` says where zero is not.
+# ``decision_bounds`` returns, for each row, an interval that holds the decision of the exact
+# solution. ``is_certified`` is true where zero lies outside.
 
 clf = PegasosSVC(gamma=2.0, C=10.0, polish=True, tol=1e-3, random_state=0).fit(X_train, y_train)
 lower, upper = clf.decision_bounds(X_test)
@@ -57,9 +57,9 @@ plt.show()
 # Polish until enough predictions are certain
 # -------------------------------------------
 #
-# Ask for one gap after another, until a share of the predictions for given rows is certain. On rows
-# of the functional layer no kernel value is computed twice, as they are kept from one ascent to the
-# next. The radius is that of ``decision_bounds``, here without the rounding of decisions.
+# Lower the gap until a share of the predictions for given rows is certain. The functional layer
+# keeps kernel values from one ascent to the next. The radius is that of ``decision_bounds``, here
+# without the rounding of decisions.
 
 problem = make_problem(y_train, C=10.0)
 rows = make_rows(X_train, "rbf", gamma=2.0)
@@ -72,8 +72,8 @@ for tol in 10.0 ** -np.arange(1, 9):
         break
 
 # %%
-# An estimator begins each fit anew, on kernel values that are computed again. Its callbacks see the
-# steps of Pegasos only, not those of ``polish``.
+# An estimator begins each fit anew and computes its kernel values again. Its callbacks see only the
+# steps of Pegasos, not those of ``polish``.
 
 for tol in 10.0 ** -np.arange(1, 9):
     if clf.set_params(tol=tol).fit(X_train, y_train).is_certified(X_test).mean() >= 0.98:

@@ -2,10 +2,9 @@
 Kernels that cost: graphs, time series, quantum states
 ======================================================
 
-What two graphs, two series or two states of a quantum computer have in common may take a
-millisecond to find out, or a second. `kpegasos.PairwiseKernel` takes a function of two of them. It
-is asked for each pair once, and for the pairs that a fit needs, of which there are fewer the fewer
-support vectors there are.
+To compare two graphs, two series or two states of a quantum computer may take a millisecond, or a
+second. `kpegasos.PairwiseKernel` takes a function of two objects. It evaluates each pair once, and
+only the pairs that a fit needs: the fewer support vectors, the fewer pairs.
 """
 
 from collections import Counter
@@ -25,9 +24,9 @@ rng = np.random.default_rng(0)
 # Graphs
 # ------
 #
-# Rings with some chords, which are near in one class and far in the other. A graph is the list of
-# its nodes' neighbours. The labels of Weisfeiler and Lehman tell a node by its neighbours, those by
-# theirs, and so on; two graphs are compared by how often they have each. ``prepare`` finds the
+# Rings with chords, short ones in one class and long ones in the other. A graph is the list of its
+# nodes' neighbours. Weisfeiler and Lehman's labels describe a node by its neighbours, those by
+# theirs, and so on; the kernel compares how often two graphs have each label. ``prepare`` finds the
 # labels once for each graph.
 
 
@@ -65,8 +64,8 @@ of_graphs = PairwiseKernel(shared, prepare=label_counts, diagonal=1.0)
 # -----------
 #
 # One hump or two, somewhere, in series of different lengths. The global alignment kernel (Cuturi
-# 2011) sums over all ways to align two series. It is normalised by ``prepare``, which finds a
-# series' kernel with itself. In plain Python that takes a while; this is what costly means.
+# 2011) sums over all ways to align two series. ``prepare`` finds a series' kernel with itself,
+# which normalises it. In plain Python that takes a while: a costly kernel.
 
 
 def alignment(a, b, width=1.0):
@@ -102,11 +101,11 @@ of_series = PairwiseKernel(
 # Quantum states
 # --------------
 #
-# Four features turn the state of four qubits, by the ZZ feature map (Havlíček et al. 2019), and two
-# states are compared by their fidelity. Here ``prepare`` simulates the state, and the kernel is
-# exact. On hardware a value is an estimate from so many shots: ``positive_definite=False`` says so,
-# and there is no certificate then. With Qiskit it is ``PairwiseKernel(quantum_kernel.evaluate,
-# blocks=True)``, and the C of its `PegasosQSVC` is ``lam=1 / C`` here.
+# Four features rotate the state of four qubits, by the ZZ feature map (Havlíček et al. 2019), and
+# the kernel is the fidelity of two states. Here ``prepare`` simulates the state, and the kernel is
+# exact. On hardware a value is an estimate from shots: pass ``positive_definite=False``, and there
+# is no certificate. With Qiskit it is ``PairwiseKernel(quantum_kernel.evaluate, blocks=True)``, and
+# the C of its `PegasosQSVC` is ``lam=1 / C`` here.
 
 
 def state(x):
@@ -127,11 +126,11 @@ of_states = PairwiseKernel(
 )
 
 # %%
-# What they ask for
-# -----------------
+# What they cost
+# --------------
 #
-# Coloured are the kernel values in rows and columns of the support, examples sorted by class. A
-# certified gap takes these, each pair once; of the white ones a fit asks for few.
+# Kernel values in rows and columns of the support are coloured; examples are sorted by class. A
+# certified gap takes these, each pair once, and a fit few of the white ones.
 
 problems = {
     "graphs": (graphs, y_graphs, of_graphs),

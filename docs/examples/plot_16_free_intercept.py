@@ -3,8 +3,8 @@ The problem that SVC solves
 ===========================
 
 By default the intercept is the weight of a constant feature and is regularised like any other.
-``fit_intercept="free"`` leaves it free, as SVC does. With little data of one class, or a small C,
-that is another model; with ``polish=True`` it is SVC's.
+``fit_intercept="free"`` does not regularise it, and with ``polish=True`` the model is SVC's. The
+two differ if one class has few examples, or C is small.
 """
 
 import matplotlib.pyplot as plt
@@ -23,8 +23,8 @@ X, y = X[kept], y[kept]
 # The same model as SVC
 # ---------------------
 #
-# Decisions agree as far as ``tol`` says. The intercept is the middle of all that are best for the
-# model's w; ``intercept_interval_`` has their ends.
+# Decisions agree up to ``tol``. More than one intercept may be best for the model's w:
+# ``intercept_interval_`` has the ends of these, the intercept is their middle.
 
 options = {"gamma": 1.0, "C": 0.3}
 exact = {"polish": True, "tol": 1e-8, "random_state": 0}
@@ -42,8 +42,8 @@ print("best intercepts from {:.6f} to {:.6f}".format(*free.intercept_interval_[0
 # What the penalty does
 # ---------------------
 #
-# Where examples of one class are few and C is small, w is short, so that the intercept has to tell
-# the classes apart. A penalty on it moves the boundary.
+# With few examples of one class and a small C, w is short, and the intercept has to tell the
+# classes apart. A penalty on it moves the boundary.
 
 grid = np.stack(np.meshgrid(np.linspace(-1.9, 2.9, 200), np.linspace(-1.6, 2.1, 160)), axis=-1)
 figure, panels = plt.subplots(1, 2, figsize=(8, 3.4), sharey=True, layout="constrained")

@@ -20,9 +20,9 @@ print(f"its minimum is at least {clf.objective_ - clf.duality_gap_:.4f}")
 print(f"certified relative gap {clf.relative_gap_:.1%}")
 
 # %%
-# The bracket is a proof, by weak duality, and not an estimate. The decision regions show the
-# examples and rings around the support vectors; a ring grows with the number of times that its
-# example was drawn while it violated the margin.
+# Weak duality proves this bracket; it is no estimate. The decision regions show the examples with
+# rings around the support vectors. A ring grows with the number of times that its example was drawn
+# while it violated the margin.
 
 DecisionRegionDisplay.from_estimator(clf, X, y)
 plt.show()
@@ -35,9 +35,8 @@ ConvergenceDisplay.from_estimator(clf, x="epoch")
 plt.show()
 
 # %%
-# The gap that is left is mostly a matter of the dual bound, and much of the rest changes no
-# prediction. Where the optimum itself is wanted, ``polish`` goes on from there by dual coordinate
-# ascent until the certified gap is small.
+# The remaining gap is mostly due to the dual bound, and much of the rest changes no prediction. For
+# the optimum itself, ``polish`` continues by dual ascent until the certified gap is small.
 
 exact = PegasosSVC(gamma=2.0, C=10.0, polish=True, tol=1e-3, random_state=0).fit(X, y)
 print(f"objective {exact.objective_:.4f}, certified relative gap {exact.relative_gap_:.2%}")

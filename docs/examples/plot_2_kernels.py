@@ -37,6 +37,6 @@ figure.suptitle("Test accuracy and support vectors")
 plt.show()
 
 # %%
-# Rings stand for support vectors. Where no line separates the classes, as on the spirals, most
-# examples violate the margin of the linear kernel and all of these are support vectors. The dashed
-# lines are f(x) = ±1.
+# Rings mark support vectors; dashed lines are f(x) = ±1. Where no line separates the classes, as on
+# the spirals, most examples violate the margin of the linear kernel, and all of these are support
+# vectors.

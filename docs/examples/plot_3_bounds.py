@@ -47,9 +47,9 @@ ax.set_title("Median and 20th to 80th percentile of 20 runs")
 plt.show()
 
 # %%
-# The bound of the t-weighted average falls like 1/T, and so does the average, some hundred times
-# lower; in the shaded areas a bound promises no more than w = 0 achieves. The certified gap is a
-# bound too, with nothing assumed about the draws, and it belongs to this run and these data.
+# The bound of the t-weighted average falls like 1/T, and so does its suboptimality, some hundred
+# times lower; in the shaded areas a bound promises no more than w = 0 achieves. The certified gap
+# is a bound too, which assumes nothing about the draws and holds for this run and these data.
 
 last = runs[0].history[-1]
 print(f"after {last.iteration:,} steps")

@@ -27,10 +27,9 @@ X_train, X_test, y_train, y_test = train_test_split(X / 16, y, test_size=0.5, ra
 # A function
 # ----------
 #
-# The quickest way: ``f(A, B)`` returns the values of all rows of A against all rows of B. Whatever
-# has this form will do, scikit-learn's pairwise kernels included. It must be positive
-# semi-definite, or the gap is no certificate; the package cannot know. The diagonal is computed
-# from blocks of 32 rows. (This one also has a name, ``kernel="chi2"``.)
+# The quickest way: ``f(A, B)`` returns the values of all rows of A against all rows of B, as
+# scikit-learn's pairwise kernels do. It must be positive semi-definite, or the gap is no
+# certificate; the package does not check. (This one also has a name, ``kernel="chi2"``.)
 
 model = PegasosSVC(kernel=chi2_kernel, C=10.0, random_state=0).fit(X_train, y_train)
 print(f"chi-squared kernel: test accuracy {model.score(X_test, y_test):.1%}")
@@ -40,18 +39,17 @@ print(f"chi-squared kernel: test accuracy {model.score(X_test, y_test):.1%}")
 # -----------------------
 #
 # The Cauchy kernel, :math:`1 / (1 + \gamma \lVert a - b \rVert^2)`, is a function of
-# :math:`\langle a, b \rangle`, :math:`\lVert a \rVert^2` and :math:`\lVert b \rVert^2`. Of such a
-# kernel only the map is new: ``from_inner_products`` turns inner products into kernel values, in
-# place. Products in blocks, sparse rows, threads and bounded memory are there already, and values
-# that are NaN or infinite are refused. Beside the map the class says what its diagonal is and
-# whether it is positive semi-definite.
+# :math:`\langle a, b \rangle`, :math:`\lVert a \rVert^2` and :math:`\lVert b \rVert^2`. For such a
+# kernel you write only the map: ``from_inner_products`` turns inner products into kernel values, in
+# place. The base class has blocks, sparse rows, threads and bounded memory. The class also gives
+# the diagonal, and says whether the kernel is positive semi-definite.
 #
 # ``norms_a`` is a column and ``norms_b`` a row, so that their sum has the shape of the block. A
 # kernel of distances sets ``translation_invariant``: then dense data are centred first, so that
-# fewer digits cancel, and float32 data too far from their mean are computed in float64. A frozen
-# dataclass has its parameters in its ``repr``; by that and by its values ``warm_start`` knows the
-# kernel. Such a kernel can be added to others and multiplied with them, as ``Cauchy() + 0.5 *
-# Linear()``; all that are made of inner products share one matrix product.
+# fewer digits cancel, and float32 data too far from their mean are computed in float64.
+# ``warm_start`` recognises a kernel by its values and its ``repr``, in which a frozen dataclass has
+# its parameters. Such kernels can be added and multiplied, as in ``Cauchy() + 0.5 * Linear()``, and
+# share one matrix product.
 
 
 @dataclass(frozen=True)
@@ -97,9 +95,9 @@ plt.show()
 # ------------------
 #
 # The histogram intersection kernel, :math:`\sum_f \min(a_f, b_f)`, is not a function of inner
-# products. It needs ``block`` and ``diag`` in full, and the flag. ``block`` returns the dtype of
-# the rows; as it may be asked for hundreds of rows against all examples, it should not take much
-# more memory than its result.
+# products. It needs ``block``, ``diag`` and the flag. ``block`` returns the dtype of the rows; as
+# it may be called with hundreds of rows and all examples, it should not take much more memory than
+# its result.
 
 
 @dataclass(frozen=True)
@@ -124,8 +122,8 @@ model = PegasosSVC(kernel=Intersection(), C=1.0, random_state=0).fit(X_train, y_
 print(f"intersection kernel: test accuracy {model.score(X_test, y_test):.1%}")
 
 # %%
-# Two checks are worth their while: that the diagonal is that of the blocks, and that the kernel is
-# positive semi-definite on a sample.
+# Check that the diagonal is that of the blocks, and that the kernel is positive semi-definite on a
+# sample:
 
 for kernel in (Cauchy(gamma=0.2), Intersection()):
     gram = kernel.block(X_train[:200], X_train[:200])

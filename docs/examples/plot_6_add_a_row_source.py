@@ -7,8 +7,8 @@ from anywhere, and Pegasos, dual ascent, averages and certificates work on them 
 
 Here kernel rows lie in a file: a Gram matrix of integers, as a laboratory may have stored it. The
 file is mapped into memory, and a row is read when it is first drawn. A source of kernel rows does
-three things: it runs a loop over some draws, multiplies by the kernel matrix, and says what is on
-its diagonal. One that holds rows also hands them out, in ``ensure_rows``.
+three things: it runs a loop over some draws, multiplies by the kernel matrix, and returns its
+diagonal. One that holds rows also returns these, in ``ensure_rows``.
 """
 
 import tempfile
@@ -70,9 +70,9 @@ print(
 )
 
 # %%
-# What 16 bits do to the objective is far below what separates Pegasos from the optimum. A kernel
-# that is rounded need not be positive semi-definite any more; had the values shown it, the
-# certificate would have been refused.
+# Rounding to 16 bits changes the objective by far less than the distance from the optimum. A
+# rounded kernel need not be positive semi-definite; had its values shown that, the certificate
+# would have been refused.
 
 figure, ax = plt.subplots(figsize=(6, 3.5))
 ax.semilogy(run.history["epoch"], run.history["objective_average"] - best.dual_bound)

@@ -29,9 +29,9 @@ print(f"largest certified gap of all cells: {search.relative_gaps_.max():.2%}")
 print(f"test accuracy {search.score(X_test, y_test):.3f}")
 
 # %%
-# The white line surrounds the cells within one standard error of the best: the folds do not tell
-# them from it. They lie along a ridge, as a smaller γ asks for a larger C. If the chosen cell were
-# on the border, the grid would have to be moved.
+# The white line surrounds the cells within one standard error of the best, which the folds cannot
+# tell from it. They lie along a ridge, as a smaller γ needs a larger C. If the chosen cell were on
+# the border, the grid would have to be moved.
 
 panels = ("score", "support_size", "relative_gap", "seconds")
 ValidationSurfaceDisplay.from_estimator(search, panels=panels)
@@ -45,8 +45,8 @@ RegularizationPathDisplay.from_estimator(search)
 plt.show()
 
 # %%
-# ``oof_decision_`` has the decision of each training example by the model that has not seen it.
-# From these come probabilities, without another fit. A curve near the diagonal says that they are
+# ``oof_decision_`` has the decision on each training example of a model that has not seen it, from
+# which probabilities follow without another fit. A curve near the diagonal says that they are
 # frequencies: of the examples with probability 0.8, eight in ten are of the class.
 
 probability = search.predict_proba(X_test)[:, 1]

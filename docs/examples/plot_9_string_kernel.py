@@ -2,8 +2,8 @@
 Write your own kernel: strings
 ==============================
 
-A function of two strings is all it takes: X is a list of them. Each pair is evaluated once, whoever
-asks for it, and only where a fit needs it; the gap is certified as with any other kernel.
+A function of two strings is all it takes, with X a list of strings. Each pair is evaluated once,
+and only if a fit needs it; the gap is certified as with any other kernel.
 """
 
 from collections import Counter
@@ -23,9 +23,8 @@ strings = [
 
 # %%
 # The p-spectrum kernel counts the substrings of length p that two strings share. It is an inner
-# product of counts, and so positive semi-definite. Counting is for one string alone: ``prepare``
-# does it once for each, and the function of two sees what it returns. Counts are normalised, so
-# that ``diagonal`` is known and not asked for.
+# product of counts, and so positive semi-definite. ``prepare`` counts once for each string, and the
+# function gets the counts. They are normalised, so ``diagonal`` is known.
 
 
 def shared(a, b):
@@ -45,8 +44,8 @@ def spectrum(p):
 
 
 # %%
-# Strings are split, fitted and predicted as they are. Of the values of the kernel matrix, n (n + 1)
-# / 2 as it is symmetric, a fit asks for those of the support, and of few examples more.
+# Of the n (n + 1) / 2 values of the symmetric kernel matrix, a fit computes those of the support
+# and of a few other examples.
 
 X_train, X_test, y_train, y_test = train_test_split(strings, y, random_state=0)
 n = len(X_train)
@@ -63,8 +62,8 @@ for ax, p in zip(axes, (1, 2, 3), strict=True):
 plt.show()
 
 # %%
-# Copies of a kernel share its values, so that another C asks for what is not yet known, and the
-# folds of a search for nothing twice:
+# Copies of a kernel share its values: another C computes only missing ones, and the folds of a
+# search nothing twice:
 
 kernel = spectrum(2)
 for C in (10.0, 1.0, 0.1):

@@ -1,4 +1,4 @@
-"""What comes in and what goes out: examples, files that are written, lines, JSON.
+"""Input and output: examples, files that are written, lines, JSON.
 
 The formats are the affair of `kpegasos.datasets`. A file is there whole or not at all; devices and
 pipes, which cannot be, are written as they come, and so is the standard output, named ``-``.

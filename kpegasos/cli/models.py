@@ -53,7 +53,7 @@ class ModelFile(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a model goes, and in which format: libsvm, native or onnx."""
+    """The path and the format of a model: libsvm, native or onnx."""
 
     path: str
     format: str
@@ -258,7 +258,7 @@ def folds_for(y: np.ndarray, options: argparse.Namespace) -> Any:
 
 
 class Fit(NamedTuple):
-    """What came of a fit.
+    """The outcome of a fit.
 
     Attributes
     ----------

@@ -99,7 +99,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 class Ranges(NamedTuple):
-    """How features are scaled.
+    """The scaling of features.
 
     Attributes
     ----------

@@ -40,7 +40,7 @@ _EPS = float(np.finfo(np.float64).eps)
 
 
 class Sums(NamedTuple):
-    """What objective, dual value and rounding of an iterate ``w = Σ c_j ω_j s_j φ(x_j)`` are from.
+    """Sums behind objective, dual value and rounding of an iterate ``w = Σ c_j ω_j s_j φ(x_j)``.
 
     Attributes
     ----------

@@ -108,7 +108,7 @@ class SmallPairs(NamedTuple):
 
 
 class SmallRuns(NamedTuple):
-    """What runs over `SmallPairs` have come to; written to.
+    """The state of runs over `SmallPairs`; written to.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ SMALLEST_SCALE = 2.0**-10
 
 
 class LoopState(NamedTuple):
-    """What the loops read and modify; all real arrays are float64, whatever the dtype of the rows.
+    """The state of the loops; all real arrays are float64, whatever the dtype of the rows.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class LoopState(NamedTuple):
 
 
 class Examples(NamedTuple):
-    """What the loops know of the examples.
+    """The examples as the loops see them.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def absorb_scale(state: LoopState) -> None:
 
 
 class PegasosOptions(NamedTuple):
-    """How Pegasos runs; checked by `check_options`."""
+    """Options of Pegasos; checked by `check_options`."""
 
     batch_size: int = 1
     sampling: Sampling = "permutation"

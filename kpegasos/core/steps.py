@@ -95,12 +95,12 @@ def check_step(step: Any) -> Any:
 
     Raises
     ------
-    TypeError
+    ValueError
         If it is neither.
     """
     if step is None or callable(step):
         return step
-    raise TypeError(
+    raise ValueError(
         f"step must be None for 1/(lam t), or a function of the steps' numbers and lam, "
         f"got {shown(step)} instead"
     )

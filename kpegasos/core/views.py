@@ -1,4 +1,4 @@
-"""What the loops ask of rows: an inner product, a claim on a row, its addition, a prefetch.
+"""Rows as the loops see them: an inner product, a claim on a row, its addition, a prefetch.
 
 Draws jump about in the data, so that each row would be waited for; but they are known ahead, and a
 prefetch asks the processor for memory that is needed a few steps later.
@@ -128,7 +128,7 @@ class DenseView(NamedTuple):
 
 
 class CsrView(NamedTuple):
-    """The same in compressed sparse rows."""
+    """Feature rows in compressed sparse form."""
 
     data: np.ndarray
     indices: np.ndarray

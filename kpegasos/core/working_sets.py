@@ -65,7 +65,7 @@ _GOOD_ENOUGH = 0.6
 
 
 class WorkingSets(NamedTuple):
-    """What an ascent keeps from set to set.
+    """The state that an ascent keeps from set to set.
 
     Parameters
     ----------

@@ -336,7 +336,7 @@ class Rows(NamedTuple):
 
 
 class Form(NamedTuple):
-    """What is asked of rows.
+    """Requirements of rows.
 
     Attributes
     ----------

@@ -127,7 +127,7 @@ def is_compressed(path: Path) -> bool:
 
 
 class _Unpacked(io.RawIOBase):
-    """What a compressed file holds, up to a limit."""
+    """The contents of a compressed file, up to a limit."""
 
     def __init__(self, path: Path, file: BinaryIO) -> None:
         self._path = path
@@ -211,7 +211,7 @@ _LARGEST = 2**28
 
 
 class _Download:
-    """What pooch asks of a progress bar: ``total``, update, reset, close.
+    """A progress bar as pooch needs it: ``total``, update, reset, close.
 
     The bar that pooch brings along needs tqdm, a dependency that nothing else here has. This one
     also ends a download that goes on and on.

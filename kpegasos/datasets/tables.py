@@ -67,7 +67,7 @@ _OF_CSR = ("data", "indices", "indptr", "shape")
 
 
 class Table(NamedTuple):
-    """What `read_table` returns.
+    """The result of `read_table`.
 
     Attributes
     ----------
@@ -328,13 +328,18 @@ def _pandas() -> Any:
 def _read_text(
     place: str, content: bytes, format: str, label: str | int | None, header: bool | None
 ) -> Table:
-    """Read a table whose columns are separated by commas or tabs.
+    """Read a table whose columns are separated by commas, semicolons or tabs.
 
-    pandas tells neither a short line nor the line of a fault, so that Python's own reader looks for
-    what is wrong where something is, or may be.
+    Where semicolons separate columns, a comma between digits is a decimal one. pandas tells neither
+    a short line nor the line of a fault, so that Python's own reader looks for what is wrong where
+    something is, or may be.
     """
-    pandas, delimiter = _pandas(), _DELIMITERS[format]
-    first = next(_lines(place, content, delimiter), ("", []))[1]
+    pandas, delimiter, decimal = _pandas(), _DELIMITERS[format], "."
+    begin = content[:_HEAD].partition(b"\n")[0]
+    # A field has one decimal comma at most.
+    if format == "csv" and b";" in begin and begin.count(b",") <= begin.count(b";") + 1:
+        delimiter, decimal = ";", "," if re.search(rb"[0-9],[0-9]", content) else "."
+    first = next(_lines(place, content, delimiter, decimal), ("", []))[1]
     if not first:
         raise ValueError(f"{place}: a table must have rows, got an empty file")
     if header is None:  # none of the fields of names is a number or missing
@@ -347,7 +352,7 @@ def _read_text(
 
     def tell_fault() -> None:
         hint = "; a column of labels must be named by label"
-        rows = islice(_lines(place, content, delimiter), int(header or False), None)
+        rows = islice(_lines(place, content, delimiter, decimal), int(header or False), None)
         _tell_fault(rows, len(first), column, names, hint * (label == "auto" and column is None))
 
     # Python's own numbers, which later versions always read.
@@ -356,6 +361,7 @@ def _read_text(
         frame = pandas.read_csv(
             io.BytesIO(content),
             sep=delimiter,
+            decimal=decimal,
             header=0 if header else None,
             dtype=dict.fromkeys(features, np.float64) | ({} if column is None else {column: str}),
             na_values=dict.fromkeys(features, _MISSING),
@@ -381,24 +387,31 @@ def _read_text(
         raise ValueError(f"{place}: a table must have rows, got its header alone")
     if column is None:
         return Table(X, None, _without(names, None), None, format)
-    codes, words = pandas.factorize(frame[column])
-    numbers = [_text_number(word) for word in words]
-    # Numbers if all are finite numbers, else texts.
-    if all(number is not None and np.isfinite(number) for number in numbers):
-        labels = as_labels(np.array(numbers, np.float64))
-    else:
-        labels = np.array(words, str)
+    labels = _text_labels(*pandas.factorize(frame[column]))
     called = names[column] if names else None
-    return Table(X, labels[codes], _without(names, column), called, format)
+    return Table(X, labels, _without(names, column), called, format)
 
 
-def _lines(place: str, content: bytes, delimiter: str) -> Iterator[tuple[str, list[str]]]:
-    """Give fields of the lines that are not empty, each with its place."""
+def _text_labels(codes: NDArray[Any], words: NDArray[Any]) -> NDArray[Any]:
+    """Return labels as numbers if all are finite numbers, else as texts."""
+    numbers = [_text_number(word) for word in words]
+    if all(number is not None and np.isfinite(number) for number in numbers):
+        return as_labels(np.array(numbers, np.float64))[codes]
+    return np.array(words, str)[codes]
+
+
+def _lines(
+    place: str, content: bytes, delimiter: str, decimal: str
+) -> Iterator[tuple[str, list[str]]]:
+    """Give fields of the lines that are not empty, each with its place; numbers with a point."""
     file = io.TextIOWrapper(io.BytesIO(content), "utf-8", newline="")
     reader = csv.reader(file, delimiter=delimiter)
     try:
         for fields in reader:
             if fields:
+                if decimal == ",":
+                    pointed = ((field, field.replace(",", ".")) for field in fields)
+                    fields = [field if _text_number(new) is None else new for field, new in pointed]
                 yield f"{place}, line {reader.line_num}", fields
     except csv.Error as error:
         raise ValueError(f"{place}, line {reader.line_num}: {error}") from None

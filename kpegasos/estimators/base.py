@@ -1,4 +1,4 @@
-"""What every estimator does: check, plan, train, set attributes.
+"""The base of every estimator: check, plan, train, set attributes.
 
 For each binary problem an estimator solves
 
@@ -73,7 +73,7 @@ Parameters = ParamSpec("Parameters")
 Estimator = TypeVar("Estimator")
 
 _PENALTY = "the penalty is the squared norm; `lam` or `C` is its weight"
-_STEPS = "steps are 1 / (lam · t); `kpegasos.pegasos` takes others as `step`"
+_STEPS = "`step`; None is 1 / (lam · t)"
 #: Parameters of SVC, SVR, LinearSVC, LinearSVR and SGDClassifier that have another name here.
 COUNTERPARTS = {
     "alpha": "`lam`, or `C` = 1 / (alpha · n_samples)",
@@ -123,7 +123,7 @@ def keeps_parameters(
 
 
 class BasePegasos(ExportMixin, CallbackSupportMixin, BaseEstimator):
-    """What kernel and linear estimators share."""
+    """Base of kernel and linear estimators."""
 
     @classmethod
     @cache

@@ -1,4 +1,4 @@
-"""What a certificate says about predictions: intervals for the decisions of the exact solution.
+"""Certified predictions: intervals for the decisions of the exact solution.
 
 An objective is lam-strongly convex, so the exact solution w* lies in a ball around the model:
 ``lam/2 ‖w − w*‖² <= P(w) − P(w*) <= gap``. A decision is ``<w, φ(x)>``, with the constant feature

@@ -1,4 +1,4 @@
-"""What every fitted estimator can become: models of other programs and formats, a line of HTML.
+"""Exports of fitted estimators: models of other programs and formats, a line of HTML.
 
 The formats themselves are the affair of `kpegasos.exports`, which knows no estimator.
 """

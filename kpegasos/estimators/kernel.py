@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
+from kpegasos.core.steps import StepRule
 from kpegasos.estimators.base import (
     BasePegasos,
     OneVsOneMixin,
@@ -44,7 +45,7 @@ from kpegasos.utils.validation import check_gram, check_magnitude, finite_decisi
 
 
 class PrecomputedMixin:
-    """What estimators say of X where it may be a kernel matrix."""
+    """Tags and checks of X where it may be a kernel matrix."""
 
     kernel: Any
 
@@ -292,6 +293,9 @@ class PegasosSVC(OneVsOneMixin, KernelEstimator):
         the hinge. A loss without a largest slope, such as a square, is always projected.
     average : {"weighted", "suffix", "uniform"} or None, default="weighted"
         Which average of the iterates is the model; None is the papers' last iterate.
+    step : callable, default=None
+        Sizes of the steps: ``step(t, lam)`` for an array of numbers t, positive and at most
+        ``1 / lam``; see `kpegasos.core.steps`. None for Pegasos' own ``1 / (lam t)``.
     polish : bool, default=False
         Whether dual coordinate ascent goes on from the model of the Pegasos steps until the
         certified relative gap is at most ``tol`` (0.01 if None). The model is then no longer an
@@ -354,8 +358,8 @@ class PegasosSVC(OneVsOneMixin, KernelEstimator):
         Class labels, sorted.
     alpha_ : ndarray of shape (n_samples,) or csr_array of shape (n_pairs, n_samples)
         How often each example was drawn while it violated the margin, int64; float64 with
-        ``projection``, and with another loss than the hinge, whose pulls it sums. Sparse for more
-        than two classes.
+        ``projection`` or ``step``, and with another loss than the hinge, whose pulls it sums.
+        Sparse for more than two classes.
     support_ : ndarray of shape (n_support_vectors,)
         Indices of the support vectors, grouped by class.
     support_vectors_ : ndarray or CSR matrix of shape (n_support_vectors, n_features)
@@ -431,6 +435,7 @@ class PegasosSVC(OneVsOneMixin, KernelEstimator):
         sampling: str = "permutation",
         projection: bool = False,
         average: str | None = "weighted",
+        step: StepRule | None = None,
         polish: bool = False,
         tol: float | None = None,
         max_time: float | None = None,
@@ -520,6 +525,9 @@ default="epsilon_insensitive"
         such as a square, is always projected.
     average : {"weighted", "suffix", "uniform"} or None, default="weighted"
         Which average of the iterates is the model; None is the papers' last iterate.
+    step : callable, default=None
+        Sizes of the steps: ``step(t, lam)`` for an array of numbers t, positive and at most
+        ``1 / lam``; see `kpegasos.core.steps`. None for Pegasos' own ``1 / (lam t)``.
     polish : bool, default=False
         Whether dual coordinate ascent goes on from the model of the Pegasos steps until the
         certified relative gap is at most ``tol`` (0.01 if None). The model is then no longer an
@@ -639,6 +647,7 @@ default="epsilon_insensitive"
         sampling: str = "permutation",
         projection: bool = False,
         average: str | None = "weighted",
+        step: StepRule | None = None,
         polish: bool = False,
         tol: float | None = None,
         max_time: float | None = None,

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_regressor
 
+from kpegasos.core.steps import StepRule
 from kpegasos.estimators.base import BasePegasos, OneVsOneMixin, RegressionMixin, keeps_parameters
 from kpegasos.estimators.bounds import EPS, Enclosed, check_diagonal, squared_constant
 from kpegasos.exports.model import Model, check_model
@@ -146,6 +147,9 @@ class LinearPegasosSVC(OneVsOneMixin, LinearEstimator):
         stream, a ball that holds the optimum of the examples seen.
     average : {"weighted", "suffix", "uniform"} or None, default="weighted"
         Which average of the iterates is the model; None is the papers' last iterate.
+    step : callable, default=None
+        Sizes of the steps: ``step(t, lam)`` for an array of numbers t, positive and at most
+        ``1 / lam``; see `kpegasos.core.steps`. None for Pegasos' own ``1 / (lam t)``.
     polish : bool, default=False
         Whether the dual is ascended from the model of the Pegasos steps on, until the certified
         relative gap is at most ``tol`` (0.01 if None): by single coordinates, or, where these
@@ -203,8 +207,8 @@ class LinearPegasosSVC(OneVsOneMixin, LinearEstimator):
         Of a free intercept: from the least to the largest that is best for the model's w.
     alpha_ : ndarray of shape (n_samples,) or csr_array of shape (n_pairs, n_samples)
         How often each example was drawn while it violated the margin, int64; float64 with
-        ``projection``, and with another loss than the hinge, whose pulls it sums. Sparse for more
-        than two classes.
+        ``projection`` or ``step``, and with another loss than the hinge, whose pulls it sums.
+        Sparse for more than two classes.
     support_ : ndarray of shape (n_support_vectors,)
         Indices of the examples with a coefficient, grouped by class.
     n_support_ : ndarray of shape (n_classes,)
@@ -266,6 +270,7 @@ class LinearPegasosSVC(OneVsOneMixin, LinearEstimator):
         sampling: str = "permutation",
         projection: bool = False,
         average: str | None = "weighted",
+        step: StepRule | None = None,
         polish: bool = False,
         tol: float | None = None,
         max_time: float | None = None,
@@ -397,6 +402,9 @@ default="epsilon_insensitive"
         examples seen.
     average : {"weighted", "suffix", "uniform"} or None, default="weighted"
         Which average of the iterates is the model; None is the papers' last iterate.
+    step : callable, default=None
+        Sizes of the steps: ``step(t, lam)`` for an array of numbers t, positive and at most
+        ``1 / lam``; see `kpegasos.core.steps`. None for Pegasos' own ``1 / (lam t)``.
     polish : bool, default=False
         Whether dual ascent, one coordinate at a time, goes on from the model of the Pegasos steps
         until the certified relative gap is at most ``tol`` (0.01 if None). The model is then no
@@ -479,6 +487,7 @@ default="epsilon_insensitive"
         sampling: str = "permutation",
         projection: bool = False,
         average: str | None = "weighted",
+        step: StepRule | None = None,
         polish: bool = False,
         tol: float | None = None,
         max_time: float | None = None,

@@ -302,7 +302,7 @@ _READ: dict[str, tuple[Callable[[str], Any], str]] = {
 
 
 class _Reader:
-    """What has been read of a file, and where.
+    """The part of a file that has been read, and its place.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What of a model other programs are told: plain arrays, in SVC's layout."""
+"""Models for other programs: plain arrays, in SVC's layout."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kpegasos.utils.validation import as_integer, largest_magnitude, shown
 
 
 class Sigmoids(NamedTuple):
-    """How decisions become probabilities: ``1 / (1 + exp(-(slope · decision + offset)))``.
+    """Probabilities of decisions: ``1 / (1 + exp(-(slope · decision + offset)))``.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What lies between an estimator and the solvers: from checked data to trained pairs of classes.
+"""Fitting, between an estimator and the solvers: from checked data to trained pairs of classes.
 
 Lives here: plain settings, validated rows, binary problems, their kernel rows, training, streams,
 observers, and how a model is set.

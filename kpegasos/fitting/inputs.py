@@ -29,6 +29,7 @@ from kpegasos.core.averaging import AVERAGES
 from kpegasos.core.draws import MOST_DRAWS, SAMPLINGS
 from kpegasos.core.problem import check_weights
 from kpegasos.core.state import PegasosOptions, options_for
+from kpegasos.core.steps import check_step
 from kpegasos.kernels.functions import make_kernel
 from kpegasos.kernels.pairwise import as_objects
 from kpegasos.losses import HINGE, is_hinge, make_loss
@@ -200,6 +201,7 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "sampling": _choice(*SAMPLINGS),
     "projection": as_flag,
     "average": _perhaps(as_choice, choices=AVERAGES),
+    "step": lambda _, value: check_step(value),
     "polish": as_flag,
     "tol": _perhaps(_POSITIVE),
     "max_time": _perhaps(_POSITIVE),
@@ -254,7 +256,7 @@ def settings_of(estimator: Any) -> Settings:
     # A score at each epoch says when to stop, so there have to be some.
     shortened = auto_epochs and polish and not get("early_stopping")
     options = PegasosOptions(
-        plain["batch_size"], plain["sampling"], plain["projection"], plain["average"]
+        *(plain[name] for name in ("batch_size", "sampling", "projection", "average", "step"))
     )
     loss, hinge = HINGE, True
     regression = isinstance(estimator, RegressorMixin)
@@ -278,7 +280,7 @@ def settings_of(estimator: Any) -> Settings:
         max_kernel_evaluations=get("max_kernel_evaluations"),
         n_jobs=get("n_jobs"),
         loss=loss,
-        counts=hinge and not options.projection,
+        counts=hinge and not options.projection and options.step is None,
         own=plain,
     )
 

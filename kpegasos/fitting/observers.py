@@ -1,4 +1,4 @@
-"""Who follows a fit: callbacks, early stopping, the progress bar of ``verbose=True``.
+"""Observers of a fit: callbacks, early stopping, the progress bar of ``verbose=True``.
 
 Callbacks exist where scikit-learn has `sklearn.callback` (1.9); elsewhere the estimators have no
 ``set_callbacks``. The bar counts kernel values as they are computed, whatever for, and shows them

@@ -106,8 +106,9 @@ class OnlineModel:
         if changed:
             own = "epsilon" if "epsilon" in estimator.get_params(deep=False) else "class_weight"
             raise ValueError(
-                f"batch_size, sampling, projection, average, fit_intercept, intercept_scaling, C, "
-                f"lam, loss and {own} must be those of the first call to partial_fit, got another "
+                f"batch_size, sampling, projection, average, step, fit_intercept, "
+                f"intercept_scaling, C, lam, loss and {own} must be those of the first call to "
+                f"partial_fit, got another "
                 f"{' and '.join(changed)}"
             )
 

@@ -50,7 +50,7 @@ _STOPPED = {
 
 @dataclass
 class FitPlan:
-    """What a fit trains, and what comes of it.
+    """The problems of a fit, and their results.
 
     Attributes
     ----------

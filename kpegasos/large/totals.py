@@ -1,4 +1,4 @@
-"""What has to be known of all data before the first step: classes or a mean, and what they weigh.
+"""Totals of all data, known before the first step: classes or a mean, and their weights.
 
 Totals of parts are added, so the parts may lie in other files or on other machines. Numbers are
 all of one class here.
@@ -27,7 +27,7 @@ from kpegasos.utils.validation import check_labels, numbers_of, plain_labels, sh
 
 
 class Totals(NamedTuple):
-    """What the problems depend on beside the rows.
+    """Facts on which the problems depend beside the rows.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a loss is, and how compiled loops and numpy code ask it.
+"""Losses, and how compiled loops and numpy code call them.
 
 A loss is a NamedTuple of its parameters with four methods on plain floats, each about one example
 with decision ``f`` and target ``y``. Of a classification loss y is ±1 and the *direction* of the
@@ -58,7 +58,7 @@ FLATTEST = 1e-300
 
 @runtime_checkable
 class Loss(Protocol):
-    """What loops, certificates and theory ask of a loss; the module says what each means."""
+    """The interface of a loss to loops, certificates and theory; see the module."""
 
     #: Whether targets are numbers, and not labels ±1.
     regression: bool

@@ -1,4 +1,4 @@
-"""Whether the methods of a loss of a user's own belong together, at some decisions and targets.
+"""Test whether the methods of a user's loss fit together, at some decisions and targets.
 
 Loops and certificates believe a loss: a wrong ``gain`` makes a dual bound that is none, for which
 the kernel would be blamed. By Fenchel and Young ``gain(beta) <= value + beta · s · f``, and both

@@ -120,7 +120,7 @@ def do_all(works: Sequence[Work], *, n_threads: int, n_open: int, stopper: Stopp
 
 @dataclass
 class Task:
-    """What all kernels of a search have in common; examples are in the order of the rows.
+    """The common part of all kernels of a search; examples are in the order of the rows.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What each fold trains on and is tested on: splits made into weights, and checked.
+"""Folds: splits made into weights, and checked.
 
 A fold is a vector of weights over all examples, zero for those that it does not train on, so that
 folds share whatever is computed between examples.
@@ -20,7 +20,7 @@ _EXPECTED = "cv must be an integer of at least 2, a splitter or pairs of index a
 
 
 class Folds(NamedTuple):
-    """What each fold trains on, and what it is tested on.
+    """The training and test examples of each fold.
 
     Attributes
     ----------

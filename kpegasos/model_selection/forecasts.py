@@ -1,4 +1,4 @@
-"""What a fit will take, from fits on parts of the examples.
+"""Forecasts of the cost of a fit, from fits on parts of the examples.
 
 Kernel values and seconds of a fit are close to powers of the number of examples, once a part is
 large enough to be trained as the whole is. How large a power, the last two parts say.
@@ -32,7 +32,7 @@ _PATIENCE = 5.0
 
 @dataclass(frozen=True)
 class Forecast:
-    """What a fit will take.
+    """The forecast cost of a fit.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Forecast:
 
 
 class _Cost(NamedTuple):
-    """What a fit on a part took."""
+    """The cost of a fit on a part."""
 
     n_samples: int
     seconds: float

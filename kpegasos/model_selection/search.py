@@ -484,7 +484,7 @@ class PegasosSVCCV(
 
 
 class _Plan(NamedTuple):
-    """What a fit searches, and where it stands.
+    """The plan of a search, and its progress.
 
     Attributes
     ----------

@@ -292,11 +292,6 @@ def _animation(scene: Scene, fitted: list[PegasosSVC]) -> bytes:
     from kpegasos.plotting import TrainingAnimation
 
     X, y = scene.points[~scene.test], scene.labels[~scene.test]
-    if step := scene.settings["step"]:
-        raise MessageError(
-            f"step must be Pegasos' own, 1/(λt), for an animation, as PegasosSVC has no other, "
-            f"got {step.rule!r}",
-        )
     t = int(np.max(fitted[-1].n_steps_))
     steps = sorted({round(t ** (number / _FRAMES)) for number in range(1, _FRAMES + 1)})
     model = clone(fitted[-1]).set_params(checkpoints=steps)

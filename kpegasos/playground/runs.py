@@ -42,7 +42,7 @@ _DEFAULTS = PegasosSVC().get_params()
 
 
 def parameters_of(pane: Pane, settings: dict[str, Any]) -> dict[str, Any]:
-    """List parameters of the pane's `PegasosSVC` that are not its defaults, but for its steps."""
+    """List parameters of the pane's `PegasosSVC` that are not its defaults."""
     cost = "C" if settings["lam"] is None else "lam"
     own: dict[str, Any] = {"kernel": pane.kernel}
     if pane.kernel != "linear":
@@ -53,6 +53,8 @@ def parameters_of(pane: Pane, settings: dict[str, Any]) -> dict[str, Any]:
         own["coef0"] = pane.coef0
     names = "loss", "fit_intercept", "batch_size", "sampling", "projection", "average"
     changed = {name: settings[name] for name in names if settings[name] != _DEFAULTS[name]}
+    if settings["step"] is not None:
+        changed["step"] = _step_of(settings["step"])
     return {**own, cost: settings[cost], **changed, "random_state": settings["seed"]}
 
 
@@ -64,7 +66,7 @@ def _step_of(step: StepRule) -> Any:
 
 
 class Draws(NamedTuple):
-    """What step t looked at, and what it found.
+    """The draws of step t, and their margins.
 
     Attributes
     ----------
@@ -209,9 +211,6 @@ class PaneRun:
         self.plan = plan_fit(estimator, X, y)
         self.plan.prepare(Stopper())
         self.X, self.y = X, y
-        if settings["step"] is not None:
-            options = self.plan.settings.options._replace(step=_step_of(settings["step"]))
-            self.plan.settings = replace(self.plan.settings, options=options)
         self.pairs = [PairRun(self.plan, pair) for pair in self.plan.pairs]
         #: Models of other algorithms, by their names in messages.
         self.others: dict[str, PegasosSVC] = {}
@@ -227,7 +226,7 @@ class PaneRun:
     @property
     def counts(self) -> bool:
         """Whether coefficients are numbers of violations."""
-        return self.plan.settings.counts and self.plan.settings.options.step is None
+        return self.plan.settings.counts
 
     def at(self, t: int, stopper: Stopper) -> list[Moment]:
         """Go to all pairs after ``t`` steps, at least one; the last answer is kept."""

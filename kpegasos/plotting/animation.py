@@ -26,6 +26,7 @@ from matplotlib import rc_context
 from matplotlib.animation import FFMpegWriter, HTMLWriter, PillowWriter
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox, TransformedBbox
 from numpy.typing import ArrayLike
 from PIL import Image
 from scipy import sparse
@@ -451,6 +452,11 @@ class TrainingAnimation:
             line.set_data(self.history["iteration"][:stop], np.where(shown > 0, shown, np.nan))
             # Where the run is; in the first frame there is nothing else.
             line.set(marker="o", markersize=6, markevery=[stop - 1])
+        if self.convergence_.gap_ is not None:
+            right = self.axes_[1]
+            so_far = Bbox.from_extents(right.get_xlim()[0], 0.0, steps, 1.0)
+            box = TransformedBbox(so_far, right.get_xaxis_transform())
+            self.convergence_.gap_.set_clip_box(box)
         gap = self.history["objective_average"][stop - 1] - self.history["dual_bound"][stop - 1]
         self.axes_[1].set_title(
             f"certified gap: {float(f'{gap:.2g}'):,g}", loc="left", fontsize="medium"

@@ -1,4 +1,4 @@
-"""What displays are given, checked: one sentence that names the parameter, not matplotlib's.
+"""Checks of what displays are given: one sentence that names the parameter, not matplotlib's.
 
 What is read from a fitted estimator is checked too.
 """

@@ -22,6 +22,7 @@ from kpegasos.plotting.style import (
     SKY,
     VERMILLION,
     AxesDisplay,
+    ink,
     log_ticks,
     title_of,
 )
@@ -379,7 +380,7 @@ class ConvergenceDisplay(AxesDisplay):
             ground: dict[str, Any] = {"color": GREEN, "alpha": 0.12, "linewidth": 0}
             self.gap_ = self.ax_.fill_between(self.positions, low, high, where=low > 0, **ground)
         if self.kind == "value" and self.optimum is not None:
-            dots: dict[str, Any] = {"color": "black", "linewidth": 1, "linestyle": "dotted"}
+            dots: dict[str, Any] = {"color": ink(), "linewidth": 1, "linestyle": "dotted"}
             self.optimum_ = self.ax_.axhline(self.optimum, label="f*", **dots)
 
     def _draw_bounds(self, bounds: Mapping[str, Bound], first: float, trivial: float) -> None:

@@ -1,4 +1,4 @@
-"""What a classifier decides: regions in the plane, rings round support vectors, margins y f(x)."""
+"""Decisions of a classifier: regions in the plane, rings round support vectors, margins y f(x)."""
 
 from __future__ import annotations
 
@@ -8,29 +8,31 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from matplotlib import pyplot as plt
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.collections import Collection, PathCollection
-from matplotlib.colors import ListedColormap
+from matplotlib.collections import PathCollection
+from matplotlib.colors import ListedColormap, Normalize, to_rgba_array
 from matplotlib.container import BarContainer
 from matplotlib.contour import ContourSet
+from matplotlib.image import NonUniformImage
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 from sklearn.inspection import DecisionBoundaryDisplay
 
 from kpegasos.plotting import checks
-from kpegasos.plotting.style import AxesDisplay, class_name, color_of, marker_of
+from kpegasos.plotting.style import AxesDisplay, class_name, color_of, ink, marker_of
 from kpegasos.utils.validation import as_integer, as_number, is_number, optional, shown
 
 _RING: dict[str, Any] = {
     "facecolors": "none",
-    "edgecolors": "black",
     "linewidths": 0.6,
     "zorder": 2.6,
 }
+#: Decision at which a colour is at its strongest, and its opacity at the boundary and there.
+_FULL_DECISION, _OPACITY = 2.0, (0.08, 0.36)
 _LINES: dict[str, Any] = {
     "levels": [-1.0, 0.0, 1.0],
-    "colors": "black",
     "linestyles": ["dashed", "solid", "dashed"],
     "linewidths": [0.9, 1.6, 0.9],
 }
@@ -65,8 +67,8 @@ class DecisionRegionDisplay(AxesDisplay):
 
     Attributes
     ----------
-    surface_ : Collection
-        The regions.
+    surface_ : Artist
+        The regions; with two classes the stronger in colour, the larger the decision.
     lines_ : ContourSet or None
         The lines f(x) = −1, 0, 1; None with more than two classes.
     points_ : list of PathCollection
@@ -103,7 +105,7 @@ class DecisionRegionDisplay(AxesDisplay):
     [-1.0, 0.0, 1.0]
     """
 
-    surface_: Collection
+    surface_: Artist
     lines_: ContourSet | None
     points_: list[PathCollection]
     support_: PathCollection | None
@@ -300,14 +302,16 @@ class DecisionRegionDisplay(AxesDisplay):
         for number, label in enumerate(self.classes if len(self.X) else []):
             x, y = self.X[self.y == label].T
             look: dict[str, Any] = {"color": color_of(number), "marker": marker_of(number)}
-            look |= {"edgecolors": "white", "linewidths": 0.3, "zorder": 2.5}
+            look |= {"edgecolors": plt.rcParams["axes.facecolor"], "linewidths": 0.3, "zorder": 2.5}
             self.points_.append(ax.scatter(x, y, s=point_size, label=class_name(label), **look))
         self._max_count = max_count
         self.support_ = None
         if len(self.support_vectors):
             x, y = self.support_vectors.T
             areas = 36.0 if self.counts is None else self._areas(self.counts)
-            self.support_ = ax.scatter(x, y, s=areas, label="support vector", **_RING)
+            self.support_ = ax.scatter(
+                x, y, s=areas, label="support vector", edgecolors=ink(), **_RING
+            )
         ax.axis((self.xx.min(), self.xx.max(), self.yy.min(), self.yy.max()))
         self._add_legend(legend, *self.legend_entries())
         return self
@@ -338,14 +342,14 @@ class DecisionRegionDisplay(AxesDisplay):
             for text, area in dict(zip(texts, self._areas(ends), strict=True)).items():
                 ring: dict[str, Any] = {
                     "markerfacecolor": "none",
-                    "markeredgecolor": "black",
+                    "markeredgecolor": ink(),
                     "linestyle": "none",
                 }
                 ring |= {"marker": "o", "markeredgewidth": 0.6, "markersize": np.sqrt(area)}
                 handles.append(Line2D([], [], **ring))
                 labels.append(f"support vector, α = {text}")
         if self.lines_ is not None:
-            handles += [Line2D([], [], color="black"), Line2D([], [], color="black", ls="dashed")]
+            handles += [Line2D([], [], color=ink(), linestyle=line) for line in ("-", "--")]
             labels += ["f(x) = 0", "f(x) = ±1"]
         return handles, labels
 
@@ -361,15 +365,28 @@ class DecisionRegionDisplay(AxesDisplay):
         colors = [color_of(number) for number in range(n_classes)]
         self.lines_ = None
         if n_classes == 2:
-            halves = [-np.inf, 0.0, np.inf]
-            self.surface_ = self.ax_.contourf(*regions, levels=halves, colors=colors, alpha=0.25)
-            self.lines_ = self.ax_.contour(*regions, **_LINES)
+            self.surface_ = self._shaded(colors)
+            self.lines_ = self.ax_.contour(*regions, colors=ink(), **_LINES)
         else:
             # Between classes 0 and 2 a contour would draw a strip of class 1; cells do not.
             style: dict[str, Any] = {"cmap": ListedColormap(colors), "zorder": -1}
             style |= {"vmin": -0.5, "vmax": n_classes - 0.5, "alpha": 0.25, "rasterized": True}
             self.surface_ = self.ax_.pcolormesh(*regions, **style)
         self.ax_.set(xlabel=self.xlabel, ylabel=self.ylabel)
+
+    def _shaded(self, colors: list[str]) -> NonUniformImage:
+        """Draw the colour of each class, the stronger the larger the decision, as the page does."""
+        sizes = np.linspace(-1.0, 1.0, 256)
+        opacity = np.interp(np.abs(sizes), [0.0, 1.0], _OPACITY)
+        shades = to_rgba_array([colors[int(size > 0)] for size in sizes], opacity)
+        scale = Normalize(-_FULL_DECISION, _FULL_DECISION)
+        style: dict[str, Any] = {"cmap": ListedColormap(shades), "norm": scale}
+        style["extent"] = (self.xx.min(), self.xx.max(), self.yy.min(), self.yy.max())
+        image = NonUniformImage(self.ax_, interpolation="bilinear", **style)
+        along, up = np.argsort(self.xx), np.argsort(self.yy)
+        image.set_data(self.xx[along], self.yy[up], self.values[np.ix_(up, along)])
+        self.ax_.add_image(image)
+        return image
 
 
 class MarginHistogramDisplay(AxesDisplay):
@@ -564,7 +581,7 @@ class MarginHistogramDisplay(AxesDisplay):
         for level, stroke in strokes:
             share = float(np.mean(self.margins < level))
             label = f"margin {level}: {share:.1%} below"
-            self.lines_.append(ax.axvline(level, color="black", linestyle=stroke, label=label))
+            self.lines_.append(ax.axvline(level, color=ink(), linestyle=stroke, label=label))
         ax.set(xlabel="margin y f(x)", ylabel="examples")
         for container, label in zip(self.bars_, classes, strict=True):
             container.set_label(class_name(label))

@@ -24,6 +24,7 @@ from kpegasos.plotting.style import (
     MISSING,
     VERMILLION,
     Panels,
+    ink,
     legend_above,
     panels_or_new,
     ticks_at,
@@ -383,7 +384,7 @@ class RegularizationPathDisplay:
             solid: dict[str, Any] = {"color": VERMILLION, "linewidth": 1.6, "zorder": 1.0}
             lines.append(panel.axvline(self.chosen, label="chosen C", **solid))
         if simplest is not None and simplest != self.chosen:
-            dashed: dict[str, Any] = {"color": "black", "linestyle": "dashed", "zorder": 1.0}
+            dashed: dict[str, Any] = {"color": ink(), "linestyle": "dashed", "zorder": 1.0}
             label = "smallest C within one standard error"
             lines.append(panel.axvline(simplest, label=label, linewidth=1.2, **dashed))
         return lines

@@ -1,4 +1,4 @@
-"""What the displays read from the results of a search.
+"""Results of a search, as the displays read them.
 
 The columns of a search are those of `sklearn.model_selection.GridSearchCV`, whoever has filled
 them. Names of parameters may have a prefix, as the steps of a pipeline give them.

@@ -1,4 +1,4 @@
-"""What all pictures share: colours and markers of classes, ticks of logarithmic axes, legends.
+"""Style of all pictures: colours and markers of classes, ticks of logarithmic axes, legends.
 
 Two classes that are drawn side by side differ in more than hue: for the colour-blind, vermilion and
 orange are alike, and so are green and purple.
@@ -52,6 +52,11 @@ Panels = Axes | Sequence[Axes] | np.ndarray
 def title_of(name: str) -> str:
     """Return what a column of a history is called where it stands alone."""
     return _TITLES.get(name, name.replace("_", " "))
+
+
+def ink() -> str:
+    """Return the colour of lines and rings: that of axes, light where a style is dark."""
+    return str(plt.rcParams["axes.edgecolor"])
 
 
 def color_of(number: int) -> str:

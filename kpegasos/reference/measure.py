@@ -172,7 +172,7 @@ def kernel_history(
 
 
 class _Space(NamedTuple):
-    """What is asked about iterates of one kind."""
+    """Measures of iterates of one kind."""
 
     #: Numbers of an iterate.
     size: int

@@ -41,7 +41,7 @@ TIE = 1e-10
 
 
 class Iterates(NamedTuple):
-    """What stands after a step.
+    """The iterates after a step.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a solver asks about its examples.
+"""Rows: the examples as a solver sees them.
 
 Lives here: `RowSource`, the one interface that solvers see, and its kinds: feature rows, a whole
 Gram matrix, cached kernel rows, kernel rows that are not kept.

@@ -1,4 +1,4 @@
-"""Which source of kernel rows: all kept, kept while they fit, or not kept.
+"""The choice of a source of kernel rows: all kept, kept while they fit, or not kept.
 
 - `GramRows`: the whole Gram matrix;
 - `CachedRows`: rows when first needed, as many as a byte budget holds;

@@ -1,4 +1,4 @@
-"""What every solver's run does: advance a compiled loop in slices, record, certify, make a result.
+"""The run of every solver: advance a compiled loop in slices, record, certify, make a result.
 
 A run goes from checkpoint to checkpoint. Between two slices of a loop it listens to its
 `Stopper`; at a checkpoint it evaluates the iterates and decides whether to go on. A solver says
@@ -101,7 +101,7 @@ class OnAccount:
 
 
 class TimeSlicer:
-    """How many draws to make before looking at the clock again: what `SLICE_SECONDS` allow.
+    """The number of draws before the next look at the clock: as many as `SLICE_SECONDS` allow.
 
     Parameters
     ----------

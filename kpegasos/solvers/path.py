@@ -351,7 +351,7 @@ def _in_order(
 
 
 class Solutions(NamedTuple):
-    """What cells have come to, those that are solved, in their order.
+    """The solutions of solved cells, in their order.
 
     Attributes
     ----------

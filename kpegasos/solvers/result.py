@@ -1,4 +1,4 @@
-"""What a run returns: a model, its certificate, its history and what to go on from.
+"""The result of a run: a model, its certificate, its history and the state to continue from.
 
 How a model decides on new examples is known to its rows; see `kpegasos.rows.base`.
 """

@@ -140,7 +140,7 @@ class Stopper:
 
 
 class _Handler:
-    """What Ctrl-C does inside a block: as many presses as are kept ask the runs to stop."""
+    """The handler of Ctrl-C inside a block: as many presses as are kept ask the runs to stop."""
 
     def __init__(self, stopper: Stopper, previous: Callable[[int, Any], Any]) -> None:
         self._stopper = stopper

@@ -333,7 +333,7 @@ def _say_that_nothing_is_kept() -> None:
 
 
 class _Nowhere(_CacheLocator):
-    """Where nothing can be written: what is shipped can be read there all the same."""
+    """A cache that cannot be written: shipped code can be read all the same."""
 
     def __init__(self, line: int) -> None:
         self._line = line
@@ -398,7 +398,7 @@ class _SourceCache(FunctionCache):
 
 
 class _Files:
-    """What was compiled of one function: a file for each set of types, whole or not there at all.
+    """The compiled code of one function: a file for each set of types, whole or not there at all.
 
     The name of a file follows from what is in it, so there is no index that two processes could
     write at a time, or that could name a file that was never written. A file begins with the digest

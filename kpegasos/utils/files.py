@@ -1,4 +1,4 @@
-"""What names a file, and files that are written whole or not at all."""
+"""Names of files, and files that are written whole or not at all."""
 
 from __future__ import annotations
 

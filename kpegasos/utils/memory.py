@@ -1,4 +1,4 @@
-"""How much memory is free, by the narrowest of what the machine and its containers allow."""
+"""The free memory, by the narrowest of what the machine and its containers allow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How those who wait for a computation end it, and hear of it, however deep it is.
+"""Deadlines and news for those who wait for a computation, however deep it is.
 
 Who waits says until when, in a block around the call: `heeding`. What takes long asks between two
 pieces of work: `heed`. Neither knows the other, and nothing is handed through the calls between

@@ -4,7 +4,7 @@ import naive_losses
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from solver_cases import LOSSES
+from solver_cases import LOSSES, TWO_LOSSES
 
 from kpegasos import losses
 from kpegasos.core.evaluation import DualLine, largest_multiple, loss_errors, steepness
@@ -44,7 +44,7 @@ class Case:
         )
 
 
-@EACH
+@TWO_LOSSES
 @pytest.mark.parametrize("size", [4, N])
 def test_working_sets_reach_the_optimum(loss, size):
     case = Case(loss)

@@ -170,6 +170,10 @@ def read_text(folder, text, **options):
         ("a,b\n,NA\n?,nan\nNaN, 1\n", [[np.nan] * 2, [np.nan] * 2, [np.nan, 1]], ("a", "b")),
         ("a\n+1\n 2 \n.5\n1e400e\n"[:-7], [[1], [2], [0.5]], ("a",)),
         ("?,1\n2,3\n", [[np.nan, 1], [2, 3]], None),
+        ("a;b\n1,5;2\n;-3\n", [[1.5, 2], [np.nan, -3]], ("a", "b")),
+        ("1,70;60,5\n,8;1e3\n", [[1.7, 60.5], [0.8, 1000]], None),
+        ("a;b, c\n1.5;2\n", [[1.5, 2]], ("a", "b, c")),
+        ("a;b,c,d,e\n1,2,3,4\n", [[1, 2, 3, 4]], ("a;b", "c", "d", "e")),
     ],
 )
 def test_text_is_read(tmp_path, text, rows, names):
@@ -184,6 +188,8 @@ def test_header_and_labels_are_what_the_caller_says(tmp_path):
     table = read_text(tmp_path, "5.1,3.5,Iris setosa\n4.9,3,other\n", label="last")
     assert_array_equal(table.X, [[5.1, 3.5], [4.9, 3]])
     assert_array_equal(table.y, ["Iris setosa", "other"])
+    assert_array_equal(read_text(tmp_path, "1,5;Katze, klein\n", label="last").y, ["Katze, klein"])
+    assert read_text(tmp_path, "1,5;2,5\n", label="last").y.tolist() == ["2,5"]
 
 
 # --- which format ---

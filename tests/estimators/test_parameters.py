@@ -21,7 +21,14 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.class_weight import compute_sample_weight
 
-from kpegasos import LinearPegasosSVC, PegasosSVC, linear_rows, make_problem, make_rows
+from kpegasos import (
+    DelayedInverse,
+    LinearPegasosSVC,
+    PegasosSVC,
+    linear_rows,
+    make_problem,
+    make_rows,
+)
 from kpegasos.fitting.inputs import POLISH_DRAWS, POLISH_EPOCHS
 from kpegasos.solvers.pegasos import PegasosOptions, make_run
 from kpegasos.solvers.result import History
@@ -249,6 +256,7 @@ def test_attributes_of_multiclass_are_per_pair(Estimator):
         {"average": "suffix", "sampling": "uniform"},
         {"average": None, "batch_size": 4, "projection": True},
         {"average": "uniform"},
+        {"step": DelayedInverse()},
     ],
     ids=str,
 )

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.datasets import make_blobs
 
-from kpegasos import LinearPegasosSVC, LinearPegasosSVR, losses
+from kpegasos import DelayedInverse, LinearPegasosSVC, LinearPegasosSVR, losses
 from kpegasos.core.draws import IndexStream
 from kpegasos.fitting import streams
 from kpegasos.solvers.online import advance_stream
@@ -84,13 +84,15 @@ def streamed(model, X, y, ends, weight=None):
 
 @EACH
 @pytest.mark.parametrize("average", ["weighted", "suffix", "uniform", None])
-@pytest.mark.parametrize("projection", [False, True])
+@pytest.mark.parametrize(
+    ("projection", "step"), [(False, None), (True, None), (False, DelayedInverse())], ids=str
+)
 @pytest.mark.parametrize("ends", [[50, 51, 120], list(range(1, 121))], ids=len)
-def test_partial_fit_is_pegasos_by_the_book(loss, average, projection, ends):
+def test_partial_fit_is_pegasos_by_the_book(loss, average, projection, step, ends):
     X, y, weight = data()
     model = LinearPegasosSVR(
-        loss=loss, lam=0.125, average=average, projection=projection, fit_intercept=False,
-        random_state=0,
+        loss=loss, lam=0.125, average=average, projection=projection, step=step,
+        fit_intercept=False, random_state=0,
     )  # fmt: skip
     streamed(model, X, y, ends, weight)
     projected = projection or loss.startswith("squared")
@@ -98,7 +100,7 @@ def test_partial_fit_is_pegasos_by_the_book(loss, average, projection, ends):
     run = naive_losses.run(
         NAMES[loss], X, y, 0.125 / weight.mean(), order_of(ends), weight=weight,
         radius=radii_of(cost_at_zero(loss, y, weight), 0.125, visits) if projected else None,
-        **parameter_of(loss),
+        step=step and (lambda t, lam: float(step(np.array([t]), lam)[0])), **parameter_of(loss),
     )  # fmt: skip
     assert_allclose(model.coef_, run.average(average), rtol=1e-8, atol=1e-10)
     assert_array_equal(model.intercept_, 0.0)

@@ -55,6 +55,7 @@ PARAMETERS = {
     "average": ("mean",),
     "checkpoints": ("step", 5, [0], [1.5], ["a"], [[1, 2], [3, 4]], [np.nan]),
     "projection": ("yes",),
+    "step": (0.1, "constant"),
     "polish": ("yes",),
     "fit_intercept": ("no",),
     "class_weight": ("even", [1.0, 2.0]),

@@ -262,7 +262,16 @@ def script_of(page, state, t=120, algorithm="pegasos"):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", ["projected_batches", "linear", "no_intercept", "laplacian", "sigmoid", "squared_hinge"]
+    "name",
+    [
+        "projected_batches",
+        "linear",
+        "no_intercept",
+        "laplacian",
+        "sigmoid",
+        "squared_hinge",
+        "constant",
+    ],
 )
 def test_code_gives_the_same_objective(page, name, tmp_path):
     state = {**state_named(name), "test": [place % 5 == 4 for place in range(40)]}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib import pyplot as plt
 from pictures import color_of, texts
 from scipy.sparse import csr_array
 from sklearn.datasets import make_blobs
@@ -27,6 +28,23 @@ def test_regions_points_lines_and_rings(ax, moons):
     np.testing.assert_array_equal(display.lines_.levels, [-1, 0, 1])
     on_line = display.lines_.get_paths()[1].vertices
     assert np.abs(model.decision_function(on_line)).max() < 0.1
+
+
+def test_regions_are_stronger_in_colour_where_the_decision_is_larger(ax):
+    grid = np.array([1.0, 0.0])  # in descending order, which the surface turns round
+    display = DecisionRegionDisplay.from_predictions(grid, grid, [[-3, -0.5], [0.5, 3]], ax=ax)
+    colors = display.surface_.to_rgba(display.surface_.get_array())
+    assert colors[1, 1, :3] == pytest.approx(colors[1, 0, :3])
+    assert colors[0, 0, 3] == colors[1, 1, 3] > 1.5 * max(colors[0, 1, 3], colors[1, 0, 3])
+
+
+def test_regions_lines_and_rings_are_light_in_a_dark_style(moons):
+    X, y, model = moons
+    with plt.style.context("dark_background"):
+        display = DecisionRegionDisplay.from_estimator(model, X, y)
+    for artist in (display.lines_, display.support_):
+        assert (artist.get_edgecolor() == 1).all()
+    plt.close(display.figure_)
 
 
 def test_regions_rings_grow_with_the_counts(ax, moons):

@@ -58,6 +58,7 @@ def test_n_steps_wins_over_epochs():
 #: A call by its solver and arguments, and the sentence that it gets.
 POSITIVE = "must be a positive integer, got"
 REFUSED = [
+    (pegasos, {"step": 0.1}, "step must be None"),
     *[
         (solve, {name: value}, f"{name} {POSITIVE} {re.escape(repr(value))} instead$")
         for solve, name in ((pegasos, "batch_size"), (pegasos, "n_steps"), (sdca, "max_epochs"))
@@ -106,7 +107,6 @@ WRONG_TYPES = [
     ({"state": 3}, "state must be a State, .* got 3 instead"),
     ({"monitor": "yes"}, "monitor must be a function or None, got 'yes' instead"),
     ({"monitor": lambda run: np.zeros(2)}, "monitor must return True, False or None, got .* inst"),
-    ({"step": 0.1}, "step must be None"),
 ]
 
 

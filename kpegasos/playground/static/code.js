@@ -1,7 +1,6 @@
 /**
  * Python code that makes the picture.
  */
-import { RefusedError } from "./checks.js";
 import { pythonFloat, pythonList, pythonValue, wrapped } from "./python_text.js";
 
 const SCRIPT_IMPORTS = `\
@@ -33,6 +32,18 @@ const ESTIMATOR_DEFAULTS = {
   average: "weighted",
 };
 
+/** What makes the step rules of messages; the delayed one takes no size. */
+const PYTHON_RULES = {
+  inverse_sqrt: "InverseSquareRoot",
+  constant: "Constant",
+  delayed: "DelayedInverse",
+};
+
+/** The step rule of a state as Python makes it. */
+function ruleOf({ rule, scale }) {
+  return `kpegasos.${PYTHON_RULES[rule]}(${rule === "delayed" ? "" : pythonFloat(scale)})`;
+}
+
 function assignment(name, values) {
   return `${name} = np.array(\n${wrapped(values, SCRIPT_WIDTH)}\n)\n`;
 }
@@ -62,6 +73,7 @@ function argumentsOf(state, pane, course) {
       name,
       name === "batch_size" ? String(state[name]) : pythonValue(state[name]),
     ]),
+    ...(state.step === null ? [] : [["step", ruleOf(state.step)]]),
     ["random_state", String(state.seed)],
     ...course,
   ];
@@ -75,10 +87,6 @@ function argumentsOf(state, pane, course) {
  * @returns {string}
  */
 export function scriptOf(state, t, algorithm = "pegasos") {
-  if (state.step !== null) {
-    const expected = "be Pegasos' own, 1/(λt), for code, as PegasosSVC has no other";
-    throw new RefusedError("step", expected, state.step.rule);
-  }
   const places = state.test.flatMap((isTest, i) => (isTest ? [i] : []));
   const points = state.points.map((point) => pythonList(point.map(pythonFloat)));
   const isPolished = algorithm === "polish";
@@ -91,7 +99,7 @@ export function scriptOf(state, t, algorithm = "pegasos") {
   });
   return [
     `"""The picture of the kpegasos playground ${when}."""\n\n`,
-    SCRIPT_IMPORTS,
+    state.step === null ? SCRIPT_IMPORTS : SCRIPT_IMPORTS.replace("\nfrom", "\nimport kpegasos\nfrom"),
     "\n",
     assignment("X", pythonList(points)),
     assignment("y", pythonList(state.labels)),

@@ -1,0 +1,76 @@
+"""
+Leaving SVC(probability=True)
+=============================
+
+scikit-learn 1.9 deprecates the parameter ``probability`` of ``SVC`` and ``NuSVC``, with their
+``probA_`` and ``probB_``, and removes it in 1.11 (`#32050
+<https://github.com/scikit-learn/scikit-learn/pull/32050>`__). Four ways to have probabilities
+instead, three of them with this package.
+"""
+
+import warnings
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.calibration import CalibratedClassifierCV, CalibrationDisplay
+from sklearn.datasets import make_moons
+from sklearn.metrics import brier_score_loss, log_loss
+from sklearn.model_selection import train_test_split
+from sklearn.svm import SVC
+
+from kpegasos import PegasosSVC, PegasosSVCCV
+
+X, y = make_moons(4400, noise=0.3, random_state=0)
+X_train, X_test, y_train, y_test = train_test_split(X, y, train_size=400, random_state=0)
+
+# %%
+# What goes
+# ---------
+#
+# ``fit`` cross-validates inside LIBSVM, and warns:
+
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    old = SVC(gamma=2.0, C=10.0, probability=True, random_state=0).fit(X_train, y_train)
+print(*(str(each.message) for each in caught), sep="\n")
+
+# %%
+# What to use
+# -----------
+#
+# - ``CalibratedClassifierCV`` with ``ensemble=False`` around ``SVC``, as the warning says, or
+#   around a classifier of this package. It fits a sigmoid to decisions on held-out examples, and
+#   the model to all examples: six fits with five folds.
+# - ``loss="log_loss"``: decisions are log-odds, and probabilities need no further fit. It is
+#   another model, with nearly all examples as support vectors.
+# - ``PegasosSVCCV(calibration="sigmoid")``, if C and γ are searched anyway: the search has
+#   decisions on held-out examples already. Here its grid has one cell, to compare.
+
+options = {"gamma": 2.0, "C": 10.0}
+ours = PegasosSVC(**options, polish=True, random_state=0)
+models = {
+    "SVC(probability=True)": old,
+    "SVC, calibrated": CalibratedClassifierCV(SVC(**options), ensemble=False),
+    "PegasosSVC, calibrated": CalibratedClassifierCV(ours, ensemble=False),
+    "PegasosSVC, log loss": PegasosSVC(**options, loss="log_loss", polish=True, random_state=0),
+    "PegasosSVCCV": PegasosSVCCV(Cs=[10.0], gammas=[2.0], calibration="sigmoid", random_state=0),
+}
+_, ax = plt.subplots(figsize=(6, 5), layout="constrained")
+for name, model in models.items():
+    if model is not old:
+        model.fit(X_train, y_train)
+    probability = model.predict_proba(X_test)[:, 1]
+    loss, brier = log_loss(y_test, probability), brier_score_loss(y_test, probability)
+    alike = np.mean((probability > 0.5) == model.predict(X_test))
+    print(f"{name}: log loss {loss:.3f}, Brier score {brier:.4f}, {alike:.1%} as predicted")
+    CalibrationDisplay.from_predictions(y_test, probability, n_bins=10, name=name, ax=ax)
+plt.show()
+
+# %%
+# The last number is the share of test examples whose more probable class is the predicted one. With
+# ``CalibratedClassifierCV`` the probabilities decide the prediction, in the others the decision.
+#
+# With several classes, ``CalibratedClassifierCV`` calibrates each class against the rest. The
+# logistic loss couples the probabilities of all pairs, as ``SVC(probability=True)`` did. See
+# :doc:`/migration` for what else changes from ``SVC``, :doc:`/model_selection` for calibration in a
+# search, and :doc:`/exports` for probabilities in other programs.
