@@ -22,7 +22,10 @@ DATA = {
 def test_broken_data_are_one_sentence(refusal, tmp_path, name):
     content, reason = DATA[name]
     (tmp_path / name).write_bytes(content)
-    for command, *more in (("train",), ("info", "--no-forecast"), ("convert", "out.svm")):
+    commands = [("train",), ("info", "--no-forecast"), ("convert", "out.svm")]
+    if name == "text.tsv":  # of which `info` tells the columns
+        del commands[1]
+    for command, *more in commands:
         sentence = refusal(command, name, *more)
         assert name in sentence
         assert reason in sentence or command == "info"  # to which binary data are broken models
