@@ -64,7 +64,7 @@ export function createCharts(number, actions) {
     if (!plot) return;
     if (course && held) drawLine(plot, course.t, percents(course), { color: ui.palette.ink, width: 2, dashes: [] });
     if (held) endPlot(plot, ui);
-    else writeNote(plot, ui.palette, "no point is held out");
+    else writeNote(plot, ui.palette, "none held out");
   }
 
   function describe(ui) {
