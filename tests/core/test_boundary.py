@@ -26,6 +26,8 @@ from kpegasos.core.working_sets import LEFT, add_moves, ascend, new_working_sets
 from kpegasos.rows.base import Steps
 from kpegasos.solvers.pegasos import PRIMAL
 
+pytestmark = pytest.mark.pure_python
+
 N, WIDTH = 20, 3
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(N, WIDTH))
