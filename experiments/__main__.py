@@ -106,6 +106,11 @@ class _Changed(Experiment):
         """Say nothing: criteria are those of the published values."""
         return []
 
+    def sources(self) -> list[Path]:
+        """Return the copy, and the helpers of the experiment that it was made of."""
+        original = Experiment(HERE / self.path.name, self.summary, "", "")
+        return [self.path, *(original.sources()[1:] if original.path.exists() else [])]
+
     def load(self) -> ModuleType:
         """Import the copy by its own name."""
         import matplotlib
@@ -149,10 +154,14 @@ def _changed(experiment: Experiment, settings: Sequence[str], folder: Path) -> E
             names = ", ".join(sorted(known))
             raise ValueError(f"--set must be of one of {names} in {experiment.name}, got {name}.")
         before, place, at = known[name]
+        words = text.split(",")
         try:
-            value = text if text.isidentifier() else ast.literal_eval(text)
+            value = ast.literal_eval(text)
         except (ValueError, SyntaxError):
-            raise ValueError(f"--set {name} must be a value of Python, got {text!r}.") from None
+            if not all(map(str.isidentifier, words)):
+                raise ValueError(f"--set {name} must be a value of Python, got {text!r}.") from None
+            value = tuple(words) if len(words) > 1 else text
+        value = tuple(value) if isinstance(value, list) else value
         # One is a list of one.
         alone = isinstance(before, ast.Tuple) and not isinstance(value, tuple)
         place[at] = ast.parse(repr((value,) if alone else value), mode="eval").body
@@ -241,6 +250,9 @@ def main(argv: Sequence[str] | None = None, *, folder: Path = HERE, root: Path =
         output = _output(args, folder, root)
         if args.set and (everything or len(names) > 1):
             raise ValueError("--set must be of one experiment.")
+        if args.set and (args.quick or args.only):
+            other = "--quick" if args.quick else "--only"
+            raise ValueError(f"--set must not go with {other}: a changed copy is run whole.")
         if args.set:
             changed = _changed(experiments[names[0]], args.set, output.results)
             experiments = {changed.name: changed}

@@ -378,7 +378,8 @@ def state(figure: Figure, finding: str, setting: str = "") -> Figure:
     points = 72.0 * figure.get_figwidth()
     title, _, numbers = finding.partition(": ")
     figure.suptitle(title, x=0.01, ha="left", fontsize=_TITLE_SIZE, fontweight="bold")
-    note = " ".join([numbers[:1].upper() + numbers[1:] + "."] * bool(numbers) + [setting])
+    first = numbers[:1].upper() if numbers[:1].isascii() else numbers[:1]  # λ is not Λ
+    note = " ".join([first + numbers[1:] + "."] * bool(numbers) + [setting])
     note = _wrapped(note, int(points / (0.55 * _NOTE_SIZE)))
     figure.supxlabel(note, x=0.01, ha="left", fontsize=_NOTE_SIZE, color=DARK_GREY)
     return figure

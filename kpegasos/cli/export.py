@@ -55,7 +55,8 @@ def _check(model: Any, format: str, path: str) -> None:
             f"{path}: {title} has no place for {', '.join(steps)}; train on what 'kpegasos scale' "
             f"writes instead"
         )
-    outside = steps or hasattr(model, "calibrated_classifiers_")
-    inner = cli.models.core_of(model) if outside else model
+    inner = model[-1] if hasattr(model, "steps") else model
+    if inner is model and hasattr(model, "calibrated_classifiers_"):
+        inner = cli.models.core_of(model)
     if not hasattr(inner, f"to_{format}"):
-        raise ValueError(f"{path}: {title} has no {type(model).__name__}")
+        raise ValueError(f"{path}: {title} has no {type(inner).__name__}")

@@ -33,6 +33,8 @@ COMMANDS = (
     "playground",
     "warm",
 )
+#: What is a file in the help.
+_FILES = ("DATA", "FILE", "IN", "MODEL", "OUT")
 #: Packages that a command asks for, and the extras that bring them.
 _EXTRAS = {
     "websockets": "playground",
@@ -55,9 +57,13 @@ class _Version(argparse.Action):
 class _Completion(argparse.Action):
     """Print what a shell completes words by."""
 
-    def __call__(self, parser: argparse.ArgumentParser, _: object, shell: Any, *__: object) -> None:
+    def __call__(self, _: object, __: object, shell: Any, *___: object) -> None:
         import shtab
 
+        parser, of_commands = make_parsers()
+        for action in (each for command in of_commands.values() for each in command._actions):
+            if action.dest == "data" or action.metavar in _FILES:
+                vars(action)["complete"] = shtab.FILE
         print(shtab.complete(parser, shell))
         parser.exit()
 

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
 
 from kpegasos.exports.model import Model, Sigmoids, check_ties
 from kpegasos.kernels.base import Product, Scaled, Sum
@@ -424,9 +425,13 @@ def pipeline_to_onnx(pipeline: Any, path: str | PathLike[str]) -> None:
     ImportError
         Without the packages onnx and skl2onnx.
     ValueError
-        As ``to_onnx`` does, or if skl2onnx has no graph of a step in float64.
+        As ``to_onnx`` does, if the last step has none, or if skl2onnx has no graph of a step in
+        float64.
     """
     path = checked_path(path)
+    if not hasattr(pipeline[-1], "to_onnx"):
+        raise ValueError(f"pipeline must end in a model with to_onnx, got {shown(pipeline[-1])}")
+    check_is_fitted(pipeline)
     with TemporaryDirectory() as folder:
         pipeline[-1].to_onnx(Path(folder) / "last")
         import onnx
@@ -436,10 +441,16 @@ def pipeline_to_onnx(pipeline: Any, path: str | PathLike[str]) -> None:
     import skl2onnx
     from skl2onnx.common.data_types import DoubleTensorType
 
-    rows = [("X", DoubleTensorType([None, pipeline.n_features_in_]))]
+    sizes = (getattr(step, "n_features_in_", None) for _, step in pipeline.steps)
+    rows = [("X", DoubleTensorType([None, next(filter(None, sizes))]))]
     opsets = {"": OPSET, "ai.onnx.ml": 3}
     try:
-        first = skl2onnx.to_onnx(pipeline[:-1], initial_types=rows, target_opset=opsets)
+        # Of "passthrough" skl2onnx knows nothing in some places.
+        steps = [step for step in pipeline.steps[:-1] if step[1] not in (None, "passthrough")]
+        first = type(pipeline)(steps)
+        first = skl2onnx.to_onnx(first, initial_types=rows, target_opset=opsets)
+        if any(node.op_type == "Imputer" for node in first.graph.node):
+            raise TypeError("an Imputer, which runtimes do not have in float64")
         first.ir_version = last.ir_version
         # Inputs of both are X; no other names are those of skl2onnx.
         named = ("nodes", "edges", "outputs", "initializers", "value_infos", "functions")

@@ -291,7 +291,7 @@ class TrainingAnimation:
         points, labels = checks.examples("X", X), checks.labels("y", y)
         before, model = None, estimator
         if isinstance(estimator, Pipeline):
-            before, model = clone(estimator)[:-1], estimator[-1]
+            before, model = clone(estimator)[:-1], estimator[-1] if estimator.steps else None
         has_all = all(hasattr(model, name) for name in ("checkpoints", "polish", "set_callbacks"))
         if isinstance(model, type) or not (has_all and is_classifier(model)):
             raise ValueError(
@@ -313,7 +313,8 @@ class TrainingAnimation:
             model.checkpoints = "log"
         model.set_callbacks(recorder).fit(rows, y)
         if model.polish:  # whose coefficients are no counts
-            recorder.keep(model, np.isin(np.arange(len(rows)), model.support_).astype(float))
+            largest = max((np.max(counts) for counts in recorder.alpha), default=0) or 1
+            recorder.keep(model, largest * np.isin(np.arange(len(rows)), model.support_))
         return cls(
             xx=xx,
             yy=yy,
@@ -385,8 +386,12 @@ class TrainingAnimation:
         ------
         ValueError
             If the name of the file ends in anything else.
+        RuntimeError
+            If there is no ffmpeg for a video.
         """
         path = _file(path)
+        if path.suffix == ".mp4" and not FFMpegWriter.isAvailable():
+            raise RuntimeError("path ends in .mp4, which needs the program ffmpeg: install it")
         fps = as_integer("fps", fps, least=1, most=1000)
         dpi = as_number("dpi", dpi, least=10.0, most=10_000.0)
         hold = as_number("hold", hold, least=0.0, most=60.0)

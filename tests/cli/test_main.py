@@ -48,19 +48,31 @@ def test_help_is_a_word_as_well(words, capsys):
     assert capsys.readouterr().out.startswith(" ".join(["usage: kpegasos", *words[1:]]))
 
 
-def test_completion_knows_commands_options_and_choices(capsys, tmp_path):
+def test_completion_knows_commands_options_choices_and_files(capsys, tmp_path):
     pytest.importorskip("shtab", reason="needs shtab")
     with pytest.raises(SystemExit):
         parse(["--completion", "bash"])
     (tmp_path / "complete").write_text(capsys.readouterr().out)
     script = ["source complete"]
-    for words in ("kpegasos tun", "kpegasos tune --bal", "kpegasos train --kernel additive"):
+    for words in (
+        "kpegasos tun",
+        "kpegasos tune --bal",
+        "kpegasos train --kernel additive",
+        "kpegasos train comp",
+        "kpegasos tune --plot comp",
+    ):
         at = words.count(" ")
         script.append(f"COMP_WORDS=({words}); COMP_CWORD={at}; _shtab_kpegasos; echo $COMPREPLY")
     done = subprocess.run(
         ["bash", "-c", "\n".join(script)], cwd=tmp_path, capture_output=True, text=True, check=True
     )
-    assert done.stdout.split() == ["tune", "--balanced", "additive_chi2"]
+    assert done.stdout.split() == [
+        "tune",
+        "--balanced",
+        "additive_chi2",
+        "complete",
+        "complete",
+    ]
 
 
 @pytest.mark.slow

@@ -52,6 +52,8 @@ def test_misuse_is_one_line_before_anything_runs(bench, capsys):
         (["line", "--quick", "--output", bench.root], full),
         (["line", "--set", "N_ROWS=2", "--output", bench.root], "--set must not overwrite"),
         (["--set", "N_ROWS=2"], "--set must be of one experiment.\n"),
+        (["line", "--set", "N_ROWS=2", "--quick"], "--set must not go with --quick"),
+        (["line", "--set", "N_ROWS=2", "--only", "a"], "--set must not go with --only"),
         (
             ["line", "--set", "ROWS=2"],
             "--set must be of one of LAST_SEED, N_ROWS, QUICK_ROWS, SEEDS in line, got ROWS.\n",

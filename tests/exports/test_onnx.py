@@ -21,6 +21,7 @@ from rejections import refusal
 from row_cases import peak_mb
 from sklearn.decomposition import PCA
 from sklearn.feature_selection import SelectKBest
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
     MaxAbsScaler,
@@ -98,14 +99,17 @@ def test_graph_of_a_regressor_agrees(name, tmp_path):
         [StandardScaler(with_mean=False), MinMaxScaler((-1, 1), clip=True)],
         [RobustScaler(), PCA(2)],
         [Normalizer(), SelectKBest(k=3)],
+        ["passthrough", MaxAbsScaler()],
         [MaxAbsScaler(), PolynomialFeatures(2)],
+        [SimpleImputer()],
     ],
 )
 def test_graph_of_a_pipeline_takes_rows_as_they_are(steps, tmp_path):
     pytest.importorskip("skl2onnx", reason="needs skl2onnx")
     X, y, new = data(3)
     pipeline, path = make_pipeline(*steps, classifier("laplacian")).fit(X, y), tmp_path / "m.onnx"
-    if isinstance(steps[-1], PolynomialFeatures):  # of which skl2onnx mixes types
+    assert "must end in a model with to_onnx" in refusal(pipeline_to_onnx, pipeline[:-1], path)
+    if isinstance(steps[-1], PolynomialFeatures | SimpleImputer):  # mixed types, no float64
         assert "pipeline must have steps of which " in refusal(pipeline_to_onnx, pipeline, path)
         assert not path.exists()
         return
