@@ -70,6 +70,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _columns(path: str) -> Iterator[str]:
     """Tell what is in the columns of a text file, some of which hold no numbers."""
+    import csv
     from pathlib import Path
 
     from kpegasos.datasets.tables import format_by_name
@@ -80,9 +81,10 @@ def _columns(path: str) -> Iterator[str]:
 
     try:
         columns = dict(pandas.read_csv(path, sep=None, engine="python").items())
-    except (ValueError, OSError):  # of which the error itself tells
+    except (ValueError, OSError, csv.Error):  # of which the error itself tells
         return
-    width = max(map(len, map(str, columns)))
+    columns = {name: values for name, values in columns.items() if values.notna().any()}
+    width = max(map(len, map(str, columns)), default=0)
     for name, values in columns.items():
         text = "numbers"
         if not pandas.api.types.is_numeric_dtype(values):
