@@ -304,13 +304,9 @@ def _told_spreads(results: Row) -> dict[str, Row]:
 
 
 def _told_timed(results: Row) -> list[str]:
-    """The kinds whose λT spans far less than their T does, whichever of three bounds that is."""
+    """The kinds whose λT spans at most a third of the decades of their T, or a fifth less."""
     several = {kind: s for kind, s in _told_spreads(results).items() if s["crossings"] > 1}
-    return [
-        kind
-        for kind, s in several.items()
-        if all(s["decades_T"] >= times * s["decades_lam_T"] for times in (2.4, 3.0, 3.6))
-    ]
+    return [kind for kind, s in several.items() if s["decades_T"] >= 3.6 * s["decades_lam_T"]]
 
 
 def _told_title(results: Row) -> str:

@@ -433,9 +433,8 @@ def _told_wait(runs: list[Run], C: float) -> str:
     reached = [run for run in runs if min(run["gap"]) <= SMALL_GAP]
     if not reached:
         return f"more than any of {len(runs)} runs has at C = {C:g}"
-    at = [run["epochs"][stop(run, True, SMALL_GAP)] for run in reached]
-    needed = [_when_final(run, "epochs") for run in reached]
-    times = rounded(float(np.exp(np.mean(np.log(np.divide(at, needed))))))
+    rows = _judged(RULES["small gap"], reached)
+    times = rounded(float(np.exp(np.mean([row["over_needed"] for row in rows]))))
     some = "" if len(reached) == len(runs) else f", in {len(reached)} of {len(runs)} runs"
     return f"{times} times as many at C = {C:g}{some}"
 

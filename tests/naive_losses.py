@@ -98,7 +98,7 @@ def run(name, X, y, lam, draws, *, weight=None, k=1, step=None, radius=None, **p
     iterates = [w]
     for number in range(len(draws) // k):
         t = number + 1
-        eta = 1.0 / (lam * t) if step is None else step(t, lam)
+        eta = 1.0 / (lam * t) if step is None else float(step(np.array([t]), lam)[0])
         pull = np.zeros_like(w)
         for i in draws[number * k : (number + 1) * k]:
             pull -= weight[i] * SLOPES[name](float(X[i] @ w), y[i], **parameters) * X[i]

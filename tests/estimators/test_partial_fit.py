@@ -100,7 +100,7 @@ def test_partial_fit_is_pegasos_by_the_book(loss, average, projection, step, end
     run = naive_losses.run(
         NAMES[loss], X, y, 0.125 / weight.mean(), order_of(ends), weight=weight,
         radius=radii_of(cost_at_zero(loss, y, weight), 0.125, visits) if projected else None,
-        step=step and (lambda t, lam: float(step(np.array([t]), lam)[0])), **parameter_of(loss),
+        step=step, **parameter_of(loss),
     )  # fmt: skip
     assert_allclose(model.coef_, run.average(average), rtol=1e-8, atol=1e-10)
     assert_array_equal(model.intercept_, 0.0)

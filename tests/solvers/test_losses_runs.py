@@ -67,7 +67,7 @@ def test_steps_are_those_of_the_book(loss, step, k, projection, average, source)
         weight=weight,
         k=k,
         radius=problem.radius if projected else None,
-        step=None if step is None else lambda t, lam: float(step(np.array([t]), lam)[0]),
+        step=step,
     )
     rows = make_any_rows(source, X=X)
     options = {"n_steps": n_steps, "batch_size": k, "projection": projection, "step": step}
