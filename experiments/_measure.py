@@ -22,11 +22,12 @@ from typing import Any
 
 import numpy as np
 
+from experiments._meta import busy_processors
 from experiments._store import plain
 
 MEBIBYTE = 1 << 20
-#: A machine is quiet below this load average of the last minute, waited for so many seconds.
-_QUIET, _PATIENCE = 0.3, 300.0
+#: A machine is quiet while fewer processors are busy, over so many seconds; it is waited for so long.
+_QUIET, _LOOK, _PATIENCE = 0.3, 10.0, 300.0
 
 
 def timed(work: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[float, Any]:
@@ -145,25 +146,14 @@ def touch_memory(size_mb: int) -> None:
     np.ones(size_mb * MEBIBYTE // 8)
 
 
-def quiet_load() -> float | None:
-    """Wait until the machine is quiet, but not for ever.
-
-    Returns
-    -------
-    float or None
-        The load average of the last minute at the end; None where the system has none.
-    """
-    if not hasattr(os, "getloadavg"):
-        return None
+def quiet_load() -> float:
+    """Wait until the machine is quiet, but not for ever; return how many processors are busy."""
     begin = time.monotonic()
-    load = os.getloadavg()[0]
-    if load >= _QUIET:
-        print(f"waiting for a load below {_QUIET}, it is {load:.2f}", flush=True)
-    while load >= _QUIET and time.monotonic() - begin < _PATIENCE:
-        time.sleep(1.0)
-        load = os.getloadavg()[0]
-    if load >= _QUIET:
-        print(f"waited for {_PATIENCE:.0f} s, measuring at a load of {load:.2f}", flush=True)
+    while (load := busy_processors(_LOOK)) >= _QUIET:
+        patient = time.monotonic() - begin < _PATIENCE
+        print(f"load {load:.2f}, {'waiting' if patient else 'measuring all the same'}", flush=True)
+        if not patient:
+            break
     return round(load, 2)
 
 

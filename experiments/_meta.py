@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import hashlib
 import importlib.metadata
-import os
 import platform
 import re
 import subprocess
@@ -22,10 +21,11 @@ from joblib import cpu_count
 import kpegasos
 from experiments._catalog import ROOT, TELLING, Experiment, imported
 
-#: Rooms of the package that show models, or bring them elsewhere: no number depends on them.
-_SHOWING = ("cli", "exports", "playground", "plotting")
-#: What is in an experiment that its results do not depend on.
-_TELLING = ("plot", "animate", "claims")
+#: Where the package shows models, brings them elsewhere, or reads tables of users: no number
+#: depends on that.
+_SHOWING = ("cli/", "exports/", "playground/", "plotting/", "datasets/tables.py")
+#: What is in an experiment, or a helper, that its results do not depend on.
+_TELLING = ("plot", "animate", "claims", "quiet_load")
 _TIMES = ("FULL_TIME", "QUICK_TIME")
 #: Registers in a listing, the widest first, and the vectors that they stand for.
 _VECTORS = {"zmm": ["AVX2", "AVX-512"], "ymm": ["AVX2"], ".4s": ["NEON"]}
@@ -68,10 +68,10 @@ def _tells(node: ast.stmt) -> bool:
 
 @cache
 def package_fingerprint() -> str:
-    """Hash the code of the package, but for rooms that no result depends on."""
+    """Hash the code of the package, but for what no result depends on."""
     package = ROOT / "kpegasos"
-    rooms = {path: path.relative_to(package).parts[0] for path in package.rglob("*.py")}
-    return fingerprint(path for path, room in rooms.items() if room not in _SHOWING)
+    paths = {path: path.relative_to(package).as_posix() for path in package.rglob("*.py")}
+    return fingerprint(path for path, name in paths.items() if not name.startswith(_SHOWING))
 
 
 @cache
@@ -96,8 +96,8 @@ def provenance(experiment: Experiment) -> dict[str, Any]:
     origin: dict[str, Any] = {"date": now.date().isoformat(), "time": f"{now:%H:%M}"}
     if commit() is not None:
         origin["commit"] = commit()
-    if hasattr(os, "getloadavg"):  # of other processes, as ours has hardly begun
-        origin["load"] = round(os.getloadavg()[0], 2)
+    with suppress(ImportError):
+        origin["load"] = round(busy_processors(0.2), 2)
     return origin | {"code": _code(experiment), "versions": versions(), "machine": machine()}
 
 
@@ -127,6 +127,16 @@ def versions() -> dict[str, str]:
         "python": platform.python_version(),
         **{name: importlib.metadata.version(name) for name in names},
     }
+
+
+def busy_processors(seconds: float) -> float:
+    """Return how many processors others keep busy, on average over the seconds that this sleeps.
+
+    A load average would hold what this process did before.
+    """
+    import psutil
+
+    return float(psutil.cpu_percent(seconds) / 100 * psutil.cpu_count())
 
 
 def machine() -> dict[str, Any]:
