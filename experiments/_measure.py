@@ -26,7 +26,8 @@ from experiments._meta import busy_processors
 from experiments._store import plain
 
 MEBIBYTE = 1 << 20
-#: A machine is quiet while fewer processors are busy, over so many seconds; it is waited for so long.
+#: A machine is quiet while fewer processors are busy, over so many seconds.
+#: It is waited for as long as the last.
 _QUIET, _LOOK, _PATIENCE = 0.3, 10.0, 300.0
 
 
