@@ -522,7 +522,7 @@ BLOCKS: dict[str, Block] = {
     "fashion-mnist": _fashion_mnist,
     "usual-gaps": _usual_gaps,
     "kernel": _tables_of("benchmark_kernel", "benchmark_kernel"),
-    "kernel-avx2": _tables_of("benchmark_kernel_avx2", "benchmark_kernel"),
+    "kernel-avx512": _tables_of("benchmark_kernel_avx512", "benchmark_kernel"),
     "grid": _tables_of("grid_search", "grid_search"),
     "costly-kernels": _tables_of("costly_kernels", "costly_kernels"),
     "linear": _claims_of("benchmark_linear", "text_classification", "sample_size"),
