@@ -73,14 +73,18 @@ def _columns(path: str) -> Iterator[str]:
     import csv
     from pathlib import Path
 
-    from kpegasos.datasets.tables import format_by_name
+    from kpegasos.datasets.files import opened
+    from kpegasos.datasets.tables import format_by_name, separators
 
-    if format_by_name(Path(path)) not in ("csv", "tsv"):
+    format = format_by_name(Path(path))
+    if format not in ("csv", "tsv"):
         return
     import pandas
 
     try:
-        columns = dict(pandas.read_csv(path, sep=None, engine="python").items())
+        with opened(Path(path)) as file:
+            delimiter, decimal = separators(file.read(), format)
+        columns = dict(pandas.read_csv(path, sep=delimiter, decimal=decimal).items())
     except (ValueError, OSError, csv.Error):  # of which the error itself tells
         return
     columns = {name: values for name, values in columns.items() if values.notna().any()}

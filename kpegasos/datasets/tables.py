@@ -60,6 +60,11 @@ _ENTRY = re.compile(rb"(qid|\+?[0-9]+):[^,]")
 _LABELS = ("label", "target", "class", "y")
 #: Fields that stand for a missing value.
 _MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL")
+#: Lines that tell what separates columns, and the first number in a field with a decimal mark.
+_LOOKED_AT = 8
+_DECIMAL = re.compile(
+    rb'(?:^|;)[ \t]*"?[+-]?[0-9]*([.,])[0-9]+(?:[eE][+-]?[0-9]+)?"?[ \t\r]*(?=;|$)', re.MULTILINE
+)
 #: Rows of text that are written at a time.
 _ROWS = 4096
 #: Arrays of CSR rows, by SciPy's names.
@@ -330,15 +335,10 @@ def _read_text(
 ) -> Table:
     """Read a table whose columns are separated by commas, semicolons or tabs.
 
-    Where semicolons separate columns, a comma between digits is a decimal one. pandas tells neither
-    a short line nor the line of a fault, so that Python's own reader looks for what is wrong where
-    something is, or may be.
+    pandas tells neither a short line nor the line of a fault, so that Python's own reader looks for
+    what is wrong where something is, or may be.
     """
-    pandas, delimiter, decimal = _pandas(), _DELIMITERS[format], "."
-    begin = content[:_HEAD].partition(b"\n")[0]
-    # A field has one decimal comma at most.
-    if format == "csv" and b";" in begin and begin.count(b",") <= begin.count(b";") + 1:
-        delimiter, decimal = ";", "," if re.search(rb"[0-9],[0-9]", content) else "."
+    pandas, (delimiter, decimal) = _pandas(), separators(content, format)
     first = next(_lines(place, content, delimiter, decimal), ("", []))[1]
     if not first:
         raise ValueError(f"{place}: a table must have rows, got an empty file")
@@ -387,14 +387,52 @@ def _read_text(
         raise ValueError(f"{place}: a table must have rows, got its header alone")
     if column is None:
         return Table(X, None, _without(names, None), None, format)
-    labels = _text_labels(*pandas.factorize(frame[column]))
+    labels = _text_labels(*pandas.factorize(frame[column]), decimal)
     called = names[column] if names else None
     return Table(X, labels, _without(names, column), called, format)
 
 
-def _text_labels(codes: NDArray[Any], words: NDArray[Any]) -> NDArray[Any]:
+def separators(content: bytes, format: str) -> tuple[str, str]:
+    """Find what separates the columns of a text table, and the digits of its numbers.
+
+    Parameters
+    ----------
+    content : bytes
+        The text, or its beginning.
+    format : {"csv", "tsv"}
+
+    Returns
+    -------
+    tuple of (str, str)
+        A CSV file has commas or semicolons, whichever give its first lines the same number of
+        fields, or else more fields that are numbers, with decimal commas too. Beside semicolons
+        the first number with a decimal mark tells which it is.
+    """
+    delimiter = _DELIMITERS[format]
+    lines = content[:_HEAD].decode(errors="replace").splitlines()[:_LOOKED_AT]
+    if format == "tsv" or len(next(csv.reader(lines, delimiter=";"), [])) < 2:
+        return delimiter, "."
+    if _fit(lines, ";") < _fit(lines, ","):
+        return delimiter, "."
+    mark = _DECIMAL.search(content)
+    return ";", "." if mark is None else mark[1].decode()
+
+
+def _fit(lines: list[str], delimiter: str) -> tuple[bool, float]:
+    """Tell whether all lines have as many fields, and the share of these that are numbers."""
+    rows = [row for row in csv.reader(lines, delimiter=delimiter) if row]
+    numbers = [field in _MISSING or _is_number(field) for row in rows for field in row]
+    return len({len(row) for row in rows}) == 1, float(np.mean(numbers))
+
+
+def _is_number(field: str) -> bool:
+    """Tell whether a field is a number, with a point or a comma."""
+    return _text_number(field.replace(",", ".", 1)) is not None
+
+
+def _text_labels(codes: NDArray[Any], words: NDArray[Any], decimal: str) -> NDArray[Any]:
     """Return labels as numbers if all are finite numbers, else as texts."""
-    numbers = [_text_number(word) for word in words]
+    numbers = [_text_number(word.replace(decimal, ".")) for word in words]
     if all(number is not None and np.isfinite(number) for number in numbers):
         return as_labels(np.array(numbers, np.float64))[codes]
     return np.array(words, str)[codes]

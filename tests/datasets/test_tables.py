@@ -174,6 +174,9 @@ def read_text(folder, text, **options):
         ("1,70;60,5\n,8;1e3\n", [[1.7, 60.5], [0.8, 1000]], None),
         ("a;b, c\n1.5;2\n", [[1.5, 2]], ("a", "b, c")),
         ("a;b,c,d,e\n1,2,3,4\n", [[1, 2, 3, 4]], ("a;b", "c", "d", "e")),
+        ("a;b,c\n1,2\n", [[1, 2]], ("a;b", "c")),
+        ('"a; b",c\n1,2\n', [[1, 2]], ("a; b", "c")),
+        ('a;b\n"1,5";-2,25e1\n', [[1.5, -22.5]], ("a", "b")),
     ],
 )
 def test_text_is_read(tmp_path, text, rows, names):
@@ -189,7 +192,11 @@ def test_header_and_labels_are_what_the_caller_says(tmp_path):
     assert_array_equal(table.X, [[5.1, 3.5], [4.9, 3]])
     assert_array_equal(table.y, ["Iris setosa", "other"])
     assert_array_equal(read_text(tmp_path, "1,5;Katze, klein\n", label="last").y, ["Katze, klein"])
-    assert read_text(tmp_path, "1,5;2,5\n", label="last").y.tolist() == ["2,5"]
+    assert read_text(tmp_path, "1,5;2,5\n", label="last").y.tolist() == [2.5]
+    table = read_text(tmp_path, "a;y\n1.5;no 1,2\n2.5;2,3,4\n")
+    assert_array_equal(table.X, [[1.5], [2.5]])
+    assert_array_equal(table.y, ["no 1,2", "2,3,4"])
+    assert_array_equal(read_text(tmp_path, "1,2,x;y\n3,4,x;z\n", label="last").y, ["x;y", "x;z"])
 
 
 # --- which format ---
