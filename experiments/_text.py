@@ -225,8 +225,9 @@ def verdicts(documents: Documents) -> str:
     ]
     holds, partly, fails = (marks.count(each) for each in (HOLDS, PARTLY, FAILS))
     return (
-        f"Of {len(marks)} claims of the papers and other sources, {holds} hold here (✓), {partly} "
-        f"hold in part (~) and {fails} do not (✗). [Experiments](docs/experiments.md) has each "
+        f"Of {len(marks)} tests of claims of the papers and other sources, {holds} say that the "
+        f"claim holds here (✓), {partly} that it holds in part (~), {fails} that it does not (✗). "
+        f"[Experiments](docs/experiments.md) has each "
         f"with its figure and the criterion by which code decides its mark."
     )
 
@@ -253,7 +254,7 @@ def every_experiment(documents: Documents) -> str:
 
 def _note_on_older(documents: Documents) -> str:
     if any(map(documents.older, documents.experiments)):
-        return f"{OLDER} Measured by other code than the newest results; to be measured again.\n\n"
+        return f"{OLDER} Measured by older code than the newest results; to be measured again.\n\n"
     return ""
 
 
@@ -304,21 +305,16 @@ def machine(meta: dict[str, Any]) -> str:
     return f"{own['processor']}, {vectors}, {own['cores']} cores"
 
 
-def machine_line(documents: Documents) -> str:
-    """Return a line on where, when and with what the results were measured, and how long."""
-    metas = [documents.meta(name) for name in documents.experiments]
-    dated = sorted((meta for meta in metas if meta.get("date")), key=lambda m: str(m["date"]))
-    if not dated:
-        return "Not measured yet."
-    when = " to ".join(dict.fromkeys((dated[0]["date"], dated[-1]["date"])))
-    where = "; ".join(dict.fromkeys(map(machine, dated)))
-    versions = ", ".join(f"{name} {number}" for name, number in dated[-1]["versions"].items())
-    hours = sum(meta["seconds"] for meta in metas) / 3600
+def machine_line(documents: Documents, name: str) -> str:
+    """Return a line on where, when and with what an experiment was run, and how long all took."""
+    meta, metas = documents.meta(name), [documents.meta(each) for each in documents.experiments]
+    versions = ", ".join(f"{package} {number}" for package, number in meta["versions"].items())
+    hours = sum(each["seconds"] for each in metas) / 3600
     older = sum(map(documents.older, documents.experiments))
-    other = f" {older} of {len(metas)} were measured by other code ({OLDER})." if older else ""
+    other = f" {older} of {len(metas)} are of older code ({OLDER})." if older else ""
     return (
-        f"Measured {when} on {where}; versions: {versions}. All {len(metas)} results together took "
-        f"{hours:.1f} hours.{other}"
+        f"Measured {meta['date']} on {machine(meta)}; versions: {versions}. All {len(metas)} "
+        f"results of the experiments together took {hours:.1f} hours.{other}"
     )
 
 
@@ -352,7 +348,11 @@ def _kernel_readme(documents: Documents) -> str:
     )
     rows = [[f"{row[0]}{mark}", *row[2:]] for row in rows if row[1] == "float32"]
     table = markdown([head[0], *head[2:]], rows)
-    return "\n\n".join([table, kernel.told(results), machine_line(documents)])
+    what = (
+        "A case is a problem with a dtype, for which both reach the level; small problems have at "
+        f"most 5,000 examples. {kernel.told(results)}"
+    )
+    return "\n\n".join([table, what, machine_line(documents, "benchmark_kernel")])
 
 
 def _tables_of(name: str, module: str) -> Block:

@@ -93,11 +93,9 @@ def claims(results: dict[str, Any]) -> list[Claim]:
         if gain < 1
     ]
     behind = f" One of them is behind on {'; '.join(names)}." if names else ""
-    crossings = []
-    for curve in results["curves"].values():
-        ahead = np.flatnonzero(np.array(curve["weighted"][1], dtype=float) < 1)
-        crossings += [curve["lam_T"][first] for first in ahead[:1]]
-    turn = f" The t-weighted average gets ahead at λT = {span(crossings)}." if crossings else ""
+    crossings = [_crossing(curve, "weighted") for curve in results["curves"].values()]
+    stays = [lam_T for lam_T in crossings if lam_T is not None]
+    turn = f" The t-weighted average stays ahead from λT = {span(stays)} on." if stays else ""
     uniform = [1 / gain for gain in gains["uniform"]]
     return [
         Claim(

@@ -23,8 +23,8 @@ names of the problems, ``small``, ``cache``, ``start``, ``free`` and ``slow``. I
 the identical problem, ours with a free intercept. Install the peers with
 ``pip install kpegasos[bench]``.
 
-All solvers are held to AVX2, the vectors of nearly every x86 processor since 2013; what of oneDAL
-is not MKL does not listen where there is AVX-512. ``benchmark_kernel_avx512`` lets all use that.
+All solvers are held to AVX2, which most x86 processors in use have; what of oneDAL is not MKL does
+not listen where there is AVX-512. ``benchmark_kernel_avx512`` lets all use that.
 """
 
 from __future__ import annotations

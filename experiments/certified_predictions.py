@@ -153,21 +153,21 @@ def _told_finding(results: dict[str, Any]) -> str:
     """Return the finding in one sentence, as the numbers have it."""
     share = _told_medians(results, "certified", TOLD)
     return (
-        f"At a relative gap of {_told_gap(TOLD)}, {share} of the predictions are certain to be "
-        "those of the exact solution."
+        f"With tol = {TOLD:g}, {share} of the predictions are certain to be those of the exact "
+        "solution."
     )
 
 
 def _told_kernels(results: dict[str, Any]) -> str:
-    """Say how many are certain at some gaps, with either kernel."""
+    """Say how many are certain with some tolerances, and either kernel."""
     parts = []
     for kernel, title in KERNELS.items():
         shares = [_told_medians(results, "certified", tol, kernel=kernel) for tol in SOME]
         parts.append(f"{title} {', '.join(shares)}")
-    gaps = ", ".join(map(_told_gap, SOME))
+    tolerances = ", ".join(f"{tol:g}" for tol in SOME)
     return (
-        f"Medians over {len(results['titles'])} sets and {len(results['Cs'])} values of C, at "
-        f"gaps of {gaps}: {'; '.join(parts)}."
+        f"Medians over {len(results['titles'])} sets and {len(results['Cs'])} values of C, with "
+        f"tol = {tolerances}: {'; '.join(parts)}."
     )
 
 
@@ -184,11 +184,11 @@ def _told_Cs(results: dict[str, Any]) -> Claim:
         for C, shares in by_C.items()
     )
     return Claim(
-        "The larger C is, the fewer predictions are certain at the same gap."
+        "The larger C is, the fewer predictions are certain with the same tol."
         if fewer
-        else "How many predictions a gap makes certain depends on the set more than on C.",
+        else "How many predictions a tol makes certain depends on the set more than on C.",
         OURS,
-        f"Certain with the RBF kernel and a gap of {_told_gap(SOME[1])} are {told}.",
+        f"Certain with the RBF kernel and tol = {SOME[1]:g} are {told}.",
     )
 
 
@@ -198,12 +198,12 @@ def _told_agreement(results: dict[str, Any]) -> Claim:
         tol: columns(select(results["table"], tol=tol), "agrees").min() for tol in (0.1, *SOME[:2])
     }
     wider = columns(select(results["table"], kernel="rbf", tol=SOME[1]), "wider")
-    told = listed(f"{_told_share(share)} at {_told_gap(tol)}" for tol, share in least.items())
+    told = listed(f"{_told_share(share)} with tol = {tol:g}" for tol, share in least.items())
     return Claim(
         "Far more predictions agree with the exact solution than are certain to.",
         OURS,
-        f"Agreement on the worst set and C is {told}. With the RBF kernel and a gap of "
-        f"{_told_gap(SOME[1])} the bound is {rounded(float(np.median(wider)))} times the actual "
+        f"Agreement on the worst set and C is {told}. With the RBF kernel and "
+        f"tol = {SOME[1]:g} the bound is {rounded(float(np.median(wider)))} times the actual "
         f"difference of decisions (median of root mean squares; at least "
         f"{rounded(float(wider.min()))} times).",
     )
@@ -226,17 +226,17 @@ def _told_false(results: dict[str, Any]) -> Claim:
 
 
 def _told_centre(results: dict[str, Any]) -> Claim:
-    """Say what a better centre of the ball could be worth."""
+    """Say what an interval around a better centre could be worth."""
     parts = []
     for tol in SOME[:3]:
         shares = columns(select(results["table"], tol=tol), "certified", "better_centre")
         own, better = (_told_share(float(share)) for share in shares.mean(axis=1))
-        parts.append(f"{better} instead of {own} at {_told_gap(tol)}")
+        parts.append(f"{better} instead of {own} with tol = {tol:g}")
     return Claim(
-        "A better centre of the ball would be worth half the gap.",
+        "An interval around another centre would be worth half the gap.",
         OURS,
-        f"Around the middle of model and dual point the radius is at least "
-        f"{rounded(BETTER_CENTRE)} of this one. Certain would be {listed(parts)} (means).",
+        f"Around the middle of model and dual point, the interval would be at least "
+        f"{rounded(BETTER_CENTRE)} times as wide. Then {listed(parts)} would be certain (means).",
     )
 
 
@@ -292,6 +292,6 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         f"A small gap makes {most} predictions certain: {_told_finding(results).rstrip('.')}",
         f"The median of {names}, in a band from the least to the most; {m:,} training and "
         f"{tested:,} test examples, medians of {len(results['seeds'])} runs. Certain, or in "
-        f"agreement: with the exact solution. Dotted: a gap of {_told_gap(TOLD)}; runs that are "
-        "asked for it end below.",
+        f"agreement: with the exact solution. Dotted: a gap of {_told_gap(TOLD)}; runs with "
+        f"tol = {TOLD:g} end to its right.",
     )

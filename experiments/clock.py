@@ -372,7 +372,8 @@ def _told_changes(results: Row) -> Claim:
                 f"problem; {spread['crossings']} of {spread['of']} cases{later})"
             )
     return Claim(
-        "Each change along a run comes at a λT of its own.",
+        f"{len(_told_timed(results))} of {len(KINDS)} changes along a run come at nearly the same "
+        "λT, whatever λ is.",
         OURS,
         f"They are: {'; '.join(told)}. Where λT is the clock the exponent is −1.",
     )
@@ -455,7 +456,7 @@ def _told_crossings(ax: plots.Axes, results: Row, kind: str) -> None:
     plots.log_log(ax)
     ax.axhline(1, color=plots.BLACK, linewidth=0.8, linestyle=":")
     parts = [f"{spread[f'decades_{key}']:.1f}" for key in ("lam_T", "T") if rows]
-    ax.set_title(f"{name}\n{' against '.join(parts)} decades", fontsize=10.5)
+    ax.set_title(f"{name}\ndecades: λT {', T '.join(parts)}", fontsize=10.5)
 
 
 def _told_data(results: Row, name: str) -> str:
@@ -513,8 +514,9 @@ def plot(results: Row) -> plots.Figure:
     _told_map(best, results)
     return plots.state(
         figure,
-        f"λT{', not T, is' if 'close' in timed else ' alone is not'} the clock of a run",
-        "Decades: what λT spans against what T spans, over all problems and λ; what never came "
-        "counts and is not drawn. Tinted: a third at most. Thick: medians. Map: the least f − f* "
-        f"in the mean, pale if the next is within 10%. {len(results['seeds'])} seeds.",
+        f"λT{', not T, tells' if 'close' in timed else ' alone does not tell'} when a run is near "
+        "the optimum",
+        "Decades that λT and T span over all problems and λ; what never came counts and is not "
+        "drawn. Tinted: λT spans at most 1/3.6 of the decades. Thick: medians. Map: the least "
+        f"f − f* in the mean, pale if the next is within 10%. {len(results['seeds'])} seeds.",
     )

@@ -432,7 +432,7 @@ def _told_wait(runs: list[Run], C: float) -> str:
     """Say how many times the epochs needed a small gap takes, by the runs that come to it."""
     reached = [run for run in runs if min(run["gap"]) <= SMALL_GAP]
     if not reached:
-        return f"more than any of {len(runs)} runs has at C = {C:g}"
+        return f"more than any of {len(runs)} runs makes at C = {C:g}"
     rows = _judged(RULES["small gap"], reached)
     times = rounded(float(np.exp(np.mean([row["over_needed"] for row in rows]))))
     some = "" if len(reached) == len(runs) else f", in {len(reached)} of {len(runs)} runs"
@@ -443,8 +443,8 @@ def _told_rules(runs: list[Run]) -> Claim:
     """Say what a limit learnt from other sets is worth."""
     found = verdicts(runs)
     parts = [
-        f"{rule.name} {percent(found[key].final, 0)} ({percent(found[key].worst, 0)} on the worst "
-        f"set, {rounded(found[key].over_needed)} times the epochs needed)"
+        f"{percent(found[key].final, 0)} with {rule.name} ({percent(found[key].worst, 0)} on the "
+        f"worst set; {rounded(found[key].over_needed)} times the epochs needed)"
         for key, rule in RULES.items()
         if rule.fixed is None
     ]
@@ -456,9 +456,9 @@ def _told_rules(runs: list[Run]) -> Claim:
         f"A limit of the gap for each C {better} counting epochs.",
         OURS,
         f"Each rule is chosen to end {percent(RELIABLE, 0)} of the runs on the other sets with a "
-        f"final error. On the set left out it ends {'; '.join(parts)}. Mean test errors there "
-        f"differ from the final ones by {costs} points. Chosen on all sets, the limits of the gap "
-        f"are {limits}.",
+        f"final error. On the set left out, the share with a final error is {', '.join(parts)}. "
+        f"Mean test errors there differ from the final ones by {costs} points. Chosen on all sets, "
+        f"the limits of the gap are {limits}.",
     )
 
 
@@ -489,8 +489,8 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             OURS,
             f"Its median is {gaps}, across sets. {n_small} of {len(runs)} runs reach a gap of "
             f"{limit} ({where}). On the worst of {len(shares)} sets "
-            f"{percent(float(shares.min()), 0)} of these have a final error by then. So have, "
-            f"after as many epochs, {control} of the runs whose gap is still larger.",
+            f"{percent(float(shares.min()), 0)} of these have a final error by then. Of the runs "
+            f"whose gap is still larger after as many epochs, {control} have a final error too.",
         ),
         _told_rules(runs),
         _told_tightness(results),
@@ -573,5 +573,5 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         f"RBF kernel, {m:,} training and {tested:,} test examples; median and 20–80% of "
         f"{len(results['seeds'])} runs. Dotted: one standard error; shaded: gaps up to "
         f"{SMALL_GAP:.0%}. Final, or well: the error stays within a standard error from there on. "
-        "Needed: the epochs to that.",
+        "Needed: the epochs to that; runs that never reach a gap count at their end.",
     )

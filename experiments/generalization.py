@@ -387,7 +387,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         _errors(ax, results, {f"n = {int(n):,}": curve for n, curve in curves[name].items()})
         rows = select(table, configuration=name)
         ends = ", ".join(f"{100 * row['error_at_end']:.1f}" for row in rows)
-        ax.set_title(f"d = {rows[0]['d']}, λ = {rows[0]['lam']:g}\nends at {ends}%")
+        ax.set_title(f"d = {rows[0]['d']}, λ = {rows[0]['lam']:g}\nfinal error {ends}%")
     names = [name for name in curves if name.startswith("lam = ")]
     (n,) = curves[names[0]]
     _errors(scales, results, {f"λ = {name[len('lam = ') :]}": curves[name][n] for name in names})

@@ -133,7 +133,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     return plots.state(
         figure,
         f"The projection matters {when}: it saves a factor of up to "
-        f"{float(f'{max(first):.1g}'):,.0f} at first, of {max(late):.2f} at most at λT = 10",
+        f"{float(f'{max(first):.2g}'):,.0f} at first, of {max(late):.2f} at most at λT = 10",
         f"λ stands at the height of its first step. Dotted: λT = 1. The same draws with "
         f"and without; median and 20–80% of {len(results['seeds'])} runs.",
     )

@@ -338,7 +338,12 @@ def _told_sets(results: Row) -> Claim:
     by_gap = {tol: span(_told_pick(results, ["0"], tol=tol)) for tol in results["tolerances"]}
     levels = listed(f"{by_gap[tol]} to {_told_share(tol)}" for tol in others)
     most, where = max(_told_certificates(results, short))
-    note = f" Certificates add up to {rounded(most)} ({where})." if most > 0 else ""
+    note = ""
+    if most > 0:
+        note = (
+            " Margins that a certificate takes again in float64 come on top: up to "
+            f"{rounded(most)} times those values ({where})."
+        )
     return Claim(
         f"Polishing computes {span(_told_pick(results, short, tol=others[-1]))} times the kernel "
         "values of the support's rows, the least for a solver that computes whole rows.",

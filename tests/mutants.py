@@ -78,6 +78,8 @@ _OTHER_BOUND = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
     ast.NotEq: ast.Eq,
 }  # fmt: skip
+#: Functions that come to the same with their arguments swapped.
+_SYMMETRIC = ("max", "min", "np.maximum", "np.minimum")
 
 
 def _operator(node):
@@ -122,6 +124,7 @@ RULES = {
     "swapped": (
         lambda n: (
             isinstance(n, ast.Call)
+            and ast.unparse(n.func) not in _SYMMETRIC
             and len(n.args) >= 2
             and not any(isinstance(each, ast.Starred) for each in n.args[:2])
             and ast.dump(n.args[0]) != ast.dump(n.args[1])

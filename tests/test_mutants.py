@@ -10,8 +10,8 @@ def made(a: int, b: "é", first=3):
     total = a * "é".count("é") + b
     if total < 1:
         raise ValueError(f"{a + 1}")
-    print(a, b)
-    return max(total, [a][0])
+    print(a, max(a, b))
+    return pow(total, [a][0])
 '''
 
 
@@ -23,7 +23,8 @@ def test_every_rule_makes_other_code():
         assert ast.dump(ast.parse(changed)) != ast.dump(ast.parse(SOURCE)), fault
     made = {(fault.rule, fault.new) for fault in faults}
     assert ("halved", "(a * 'é'.count('é') + 0.5 * b)") in made
-    assert ("swapped", "(max([a][0], total))") in made
+    assert ("swapped", "(pow([a][0], total))") in made
+    assert ("swapped", "(max(b, a))") not in made  # which comes to the same
     assert ("dropped", "pass") in made
     assert not any(fault.line == 6 for fault in faults)  # messages are nobody's affair here
 

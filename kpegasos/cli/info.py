@@ -76,7 +76,7 @@ def _columns(path: str) -> Iterator[str]:
     from kpegasos.datasets.files import opened
     from kpegasos.datasets.tables import format_by_name, separators
 
-    format = format_by_name(Path(path))
+    format = format_by_name(Path(path)) or ""
     if format not in ("csv", "tsv"):
         return
     import pandas

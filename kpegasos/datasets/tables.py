@@ -409,7 +409,8 @@ def separators(content: bytes, format: str) -> tuple[str, str]:
         the first number with a decimal mark tells which it is.
     """
     delimiter = _DELIMITERS[format]
-    lines = content[:_HEAD].decode(errors="replace").splitlines()[:_LOOKED_AT]
+    text = content[:_HEAD].decode(errors="replace")
+    lines = [line for line in text.splitlines() if line.strip()][:_LOOKED_AT]
     if format == "tsv" or len(next(csv.reader(lines, delimiter=";"), [])) < 2:
         return delimiter, "."
     if _fit(lines, ";") < _fit(lines, ","):

@@ -401,7 +401,12 @@ MARKS = {
     },
     "slips": {
         "The run time is": (lambda r, v: r["runtimes"].update(slope=v), (0,), None, (-1,)),
-        "The number": (lambda r, v: r["runtimes"].update(slope=v), (-1,), (-0.5,), (-2,)),
+        "The number": (
+            lambda r, v: r["runtimes"].update(
+                steps={"250": [[100.0 * lam**v] for lam in r["runtimes"]["lam"]]}
+            ),
+            *((-1,), (-0.5,), (-2,)),
+        ),
         "The run time does": (lambda r, v: r["runtimes"].update(spread=v), (1,), (1.8,), (3,)),
     },
     "step_rules": {

@@ -181,6 +181,6 @@ def test_results_are_older_when_the_experiment_has_changed(claiming):
     claiming.module.write_text(source + "\nCHANGED = True\n")
     documents = Documents(claiming.folder)
     assert documents.older("line")
-    assert "measured by other code" in every_experiment(documents).lower()
-    assert "1 of 1 were measured by other code (†)." in machine_line(documents)
+    assert "measured by older code" in every_experiment(documents).lower()
+    assert "1 of 1 are of older code (†)." in machine_line(documents, "line")
     assert "`line` †" in provenance(documents)

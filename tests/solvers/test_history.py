@@ -254,12 +254,14 @@ def test_history_of_an_indefinite_kernel():
 # --- kernel values ---
 
 
-def test_history_kernel_evaluations_and_hits():
-    n_uses = sum(by_the_book().counts)
-    n_support = np.count_nonzero(by_the_book().counts)
+@pytest.mark.pure_python
+@pytest.mark.parametrize("batch_size", [1, 3])
+def test_history_kernel_evaluations_and_hits(batch_size):
+    counts = by_the_book(batch_size=batch_size).counts
+    n_uses, n_support = sum(counts), np.count_nonzero(counts)
 
     def last(rows):
-        record = run_pegasos(rows).history.records[-1]
+        record = run_pegasos(rows, batch_size).history.records[-1]
         return record.kernel_evaluations, record.cache_hits
 
     assert last(make_rows(exact_gram("linear"), "precomputed"))[0] == 0
