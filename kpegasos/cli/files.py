@@ -105,11 +105,10 @@ def _refuse_missing(table: Table, path: str) -> None:
     rows = X.tocoo() if sparse.issparse(X) else sparse.coo_array(X)
     first = int(np.argmin(np.isfinite(rows.data)))
     row, column, value = (each[first] for each in (rows.row, rows.col, rows.data))
-    name = column + 1 if table.feature_names is None else table.feature_names[column]
+    names = table.feature_names
+    name = f"feature {column + 1}" if names is None else f"column {names[column]}"
     got = "none" if np.isnan(value) else float(value)
-    raise ValueError(
-        f"{path}, example {row + 1}, column {name}: a finite number must be there, got {got}"
-    )
+    raise ValueError(f"{path}, example {row + 1}, {name}: a finite number must be there, got {got}")
 
 
 def read_kernel_values(options: argparse.Namespace) -> tuple[np.ndarray, Any, np.ndarray]:
@@ -131,7 +130,8 @@ def read_kernel_values(options: argparse.Namespace) -> tuple[np.ndarray, Any, np
     if (options.data_format or format_by_name(Path(path)) or "svmlight") != "svmlight":
         table = read_data(options, finite=False)
         y = labels_of(table, path)
-        return np.asarray(table.X), y, np.arange(1, y.size + 1)
+        K = table.X.toarray() if sparse.issparse(table.X) else np.asarray(table.X)
+        return K, y, np.arange(1, y.size + 1)
     try:
         X, y = load_svmlight_file(_source_of(path), zero_based=True)
     except (ValueError, OverflowError) as error:

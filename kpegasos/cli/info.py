@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
             table = cli.files.read_data(options, finite=False)
         except ValueError:
             if not options.json:
-                for line in _columns(path):
+                for line in _columns(options):
                     print(line)
             raise
         known = cli.files.facts_of(table.X, table.y)
@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
 # --- examples ---
 
 
-def _columns(path: str) -> Iterator[str]:
+def _columns(options: argparse.Namespace) -> Iterator[str]:
     """Tell what is in the columns of a text file, some of which hold no numbers."""
     import csv
     from pathlib import Path
@@ -76,7 +76,8 @@ def _columns(path: str) -> Iterator[str]:
     from kpegasos.datasets.files import opened
     from kpegasos.datasets.tables import format_by_name, separators
 
-    format = format_by_name(Path(path)) or ""
+    path = options.data
+    format = options.data_format or format_by_name(Path(path))
     if format not in ("csv", "tsv"):
         return
     import pandas
@@ -112,6 +113,8 @@ def _forecast(table: Any, facts: dict[str, Any]) -> dict[str, Any]:
         lacking = "there are values that are missing or infinite"
     elif targets["classes"] is not None and len(targets["classes"]) < 2:
         lacking = "there is one class"
+    elif targets["classes"] is not None and 2 * len(targets["classes"]) > max(200, table.y.size):
+        lacking = "more than half of the labels are classes of their own; train takes --regression"
     else:
         regression = ["--regression"] if targets["classes"] is None else []
         estimator = make_estimator(parse(["train", "-", *regression]), table.y)

@@ -80,10 +80,10 @@ def place_of(options: argparse.Namespace, labels: np.ndarray | None) -> Place:
     format = options.format
     if format is None and options.model not in (None, STANDARD):
         ending = os.path.splitext(options.model)[1]
-        if ending in (".onnx", ".json", ".py"):  # which other programs read
+        if ending == ".onnx":  # which other programs read
             raise UsageError(
                 f"MODEL must be a native file or LIBSVM's, got {options.model!r}; 'kpegasos "
-                f"export' writes {ending[1:]} files"
+                f"export' writes onnx files"
             )
         format = LIBSVM if ending == ".model" else NATIVE
     format = format or (NATIVE if lacking else LIBSVM)
@@ -207,6 +207,13 @@ def steps_before(model: Any) -> list[str]:
     """Name what is done to the features before the estimator of this package gets them."""
     pipelines = [layer for layer in layers_of(model) if hasattr(layer, "steps")]
     return [type(step).__name__ for pipeline in pipelines for _, step in pipeline.steps[:-1]]
+
+
+def needs_dense(model: Any) -> bool:
+    """Tell whether a step before the estimator makes other numbers of zeros."""
+    pipelines = [layer for layer in layers_of(model) if hasattr(layer, "steps")]
+    steps = [step for pipeline in pipelines for _, step in pipeline.steps[:-1]]
+    return any(getattr(each, "with_mean", type(each).__name__ == "MinMaxScaler") for each in steps)
 
 
 # --- models that are trained ---

@@ -69,8 +69,11 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError(
             f"{options.data} has no labels to compare with: name OUT for the predictions"
         )
-    _check_labels(y, model.estimator, options)
+    y = _comparable(y, model.estimator, options)
     model, X = _matched(model, X, is_narrow, options)
+    if hasattr(X, "toarray") and cli.models.needs_dense(model.estimator):
+        cli.files.check_room(8 * X.shape[0] * X.shape[1], f"{options.data}: dense rows")
+        X = X.toarray()
     labels, values = _predictions(model.estimator, X, options)
     if options.out is not None:
         cli.files.write_lines(options.out, _lines(labels, values, model, options))
@@ -101,18 +104,23 @@ def _examples(options: argparse.Namespace, model: ModelFile) -> tuple[Any, Any, 
     return table.X, table.y, table.format == "svmlight"
 
 
-def _check_labels(y: Any, estimator: Any, options: argparse.Namespace) -> None:
-    """Check that labels can be compared with predictions: texts with texts, or numbers."""
+def _comparable(y: Any, estimator: Any, options: argparse.Namespace) -> Any:
+    """Return labels that can be compared with predictions: texts with texts, or numbers."""
+    import numpy as np
+
     from kpegasos.utils.validation import shown
 
     classes = getattr(estimator, "classes_", None)
     texts = classes is not None and classes.dtype.kind in "OU"
+    if y is not None and texts and y.dtype.kind in "if":  # of texts some of which are numbers
+        return np.array([_text(label) for label in y.tolist()])
     if y is not None and (y.dtype.kind in "OU") != texts:
         expected = "numbers" if classes is None else f"such as {classes[:3].tolist()}"
         got = shown(y[:1].tolist()[0])
         raise ValueError(
             f"{options.data}: labels must be of the model's kind, {expected}, got {got}"
         )
+    return y
 
 
 def _matched(

@@ -64,6 +64,7 @@ def run(options: argparse.Namespace) -> int:
     from kpegasos.datasets import write_table
     from kpegasos.datasets.files import is_compressed
     from kpegasos.datasets.tables import format_by_name
+    from kpegasos.utils.validation import shown
 
     if options.upper <= options.lower:
         raise cli.UsageError(
@@ -74,16 +75,20 @@ def run(options: argparse.Namespace) -> int:
     table = cli.files.read_data(options)
     width = table.X.shape[1]
     cli.files.check_room(64 * width, f"{options.data}: ranges of {width} features")
-    ranges = _ranges(table, options)
+    ranges, place = _ranges(table, options), Path(options.out)
+    format = format_by_name(place) or table.format
+    if format == "svmlight":
+        labels = cli.files.labels_of(table, options.data)
+        if labels.dtype.kind not in "iuf":
+            got = shown(labels[0])
+            raise ValueError(f"{options.data}: labels must be numbers for svmlight, got {got}")
     if options.save is not None:
         cli.files.write_lines(options.save, _range_lines(ranges))
     y = table.y
     if ranges.target is not None and y is not None:
         y = _to_limits(_numbers(y, options), *ranges.target)
-    X, place = cli.files.with_zeros(table.X, ranges.first.size), Path(options.out)
-    format = format_by_name(place) or table.format
+    X = cli.files.with_zeros(table.X, ranges.first.size)
     if format == "svmlight" and not is_compressed(place):  # which has all digits
-        y = cli.files.labels_of(table._replace(y=y), options.data)
         _warn_of_zeros(X, ranges)
         cli.files.write_lines(options.out, _svmlight_lines(X, y, ranges, exact=options.exact))
     else:

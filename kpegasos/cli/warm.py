@@ -21,7 +21,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Make one small fit of each kind, in processes; returns the exit status."""
-    from concurrent.futures import ProcessPoolExecutor, as_completed
+    from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, as_completed
     from multiprocessing import get_context
 
     from joblib import cpu_count
@@ -30,12 +30,18 @@ def run(options: argparse.Namespace) -> int:
 
     begin = time.perf_counter()
     with (
-        ProcessPoolExecutor(cpu_count(), get_context("spawn")) as pool,
+        ProcessPoolExecutor(min(cpu_count(), len(FITS)), get_context("spawn")) as pool,
         cell_bar(not options.quiet, "compile", len(FITS), unit="fits") as advance,
     ):
-        for done in as_completed([pool.submit(fit, number) for number in range(len(FITS))]):
-            done.result()
-            advance(1)
+        try:  # a pool would wait for all fits
+            for done in as_completed([pool.submit(fit, number) for number in range(len(FITS))]):
+                done.result()
+                advance(1)
+        except BaseException as error:
+            pool.shutdown(wait=False, cancel_futures=True)
+            if isinstance(error, BrokenExecutor):
+                raise ChildProcessError("a process of kpegasos warm was ended") from None
+            raise
     if not options.quiet:
         print(f"compiled for this processor in {time.perf_counter() - begin:.0f} s")
     return 0

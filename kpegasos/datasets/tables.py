@@ -387,7 +387,7 @@ def _read_text(
         raise ValueError(f"{place}: a table must have rows, got its header alone")
     if column is None:
         return Table(X, None, _without(names, None), None, format)
-    labels = _text_labels(*pandas.factorize(frame[column]), decimal)
+    labels = _text_labels(place, *pandas.factorize(frame[column]), decimal)
     called = names[column] if names else None
     return Table(X, labels, _without(names, column), called, format)
 
@@ -409,11 +409,15 @@ def separators(content: bytes, format: str) -> tuple[str, str]:
         the first number with a decimal mark tells which it is.
     """
     delimiter = _DELIMITERS[format]
-    text = content[:_HEAD].decode(errors="replace")
+    head = content[:_HEAD]
+    if len(head) < len(content) and b"\n" in head:
+        head = head[: head.rindex(b"\n")]  # whole lines
+    text = head.decode(errors="replace")
     lines = [line for line in text.splitlines() if line.strip()][:_LOOKED_AT]
-    if format == "tsv" or len(next(csv.reader(lines, delimiter=";"), [])) < 2:
+    widths = {mark: len(next(csv.reader(lines, delimiter=mark), [])) for mark in ",;"}
+    if format == "tsv" or widths[";"] < 2:
         return delimiter, "."
-    if _fit(lines, ";") < _fit(lines, ","):
+    if widths[","] > 1 and _fit(lines, ";") < _fit(lines, ","):
         return delimiter, "."
     mark = _DECIMAL.search(content)
     return ";", "." if mark is None else mark[1].decode()
@@ -431,9 +435,22 @@ def _is_number(field: str) -> bool:
     return _text_number(field.replace(",", ".", 1)) is not None
 
 
-def _text_labels(codes: NDArray[Any], words: NDArray[Any], decimal: str) -> NDArray[Any]:
-    """Return labels as numbers if all are finite numbers, else as texts."""
-    numbers = [_text_number(word.replace(decimal, ".")) for word in words]
+def _text_labels(
+    place: str, codes: NDArray[Any], words: NDArray[Any], decimal: str
+) -> NDArray[Any]:
+    """Return labels as numbers if all are finite numbers, else as texts.
+
+    Raises
+    ------
+    ValueError
+        If one is missing among numbers.
+    """
+    missing = [word for word in words if word in _MISSING]
+    given = [word for word in words if word not in _MISSING]
+    numbers = [_text_number(word.replace(decimal, ".")) for word in given]
+    if missing and numbers and None not in numbers:
+        raise ValueError(f"{place}: each label must be given, got {shown(missing[0])}")
+    numbers += [None] * len(missing)
     if all(number is not None and np.isfinite(number) for number in numbers):
         return as_labels(np.array(numbers, np.float64))[codes]
     return np.array(words, str)[codes]
@@ -662,6 +679,8 @@ def write_table(
 ) -> None:
     """Write rows and labels to a file, whole or not at all; `read_table` reads them back exactly.
 
+    But texts that are numbers come back as numbers, if they are all the labels of a text table.
+
     Parameters
     ----------
     path : path-like
@@ -702,7 +721,9 @@ def write_table(
     X, y = canonical_rows(X), _checked_labels(y, format)
     if y is not None and y.shape != X.shape[:1]:
         raise ValueError(f"y must have shape {X.shape[:1]}, as X has rows, got {y.shape} instead")
-    names = _checked_names(feature_names, X.shape[1], y is not None)
+    # In text and Parquet a name alone tells which column holds the labels.
+    by_name = y is not None and format not in ("svmlight", "npz", "npy")
+    names = _checked_names(feature_names, X.shape[1], by_name)
     if format == "svmlight":
         svmlight.write_svmlight(place, X, y)
         return

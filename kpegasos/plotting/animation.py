@@ -40,6 +40,8 @@ from kpegasos.plotting.style import panels_or_new
 from kpegasos.solvers.result import History
 from kpegasos.utils.validation import as_integer, as_number, optional, shown
 
+#: MiB of frames in a page; beyond 20 matplotlib would leave the last ones out.
+_EMBED_MB = 1024.0
 #: Names of features that have none.
 FEATURES = ("feature 1", "feature 2")
 
@@ -121,6 +123,11 @@ class GifWriter(PillowWriter):
     """Writer of a GIF whose last frame may stay for longer."""
 
     _frames: list[Image.Image]
+
+    def finish(self) -> None:
+        """Write the frames, if there are any: an interrupt may come before the first."""
+        if self._frames:
+            super().finish()
 
     def hold(self, n_frames: int) -> None:
         """Show the frame that was grabbed last for so many frames more, without drawing it."""
@@ -403,18 +410,22 @@ class TrainingAnimation:
         self.figure_.draw_without_rendering()
         with rc_context({"figure.autolayout": False, "figure.constrained_layout.use": False}):
             self.figure_.set_layout_engine(None)
-        page = partial(PageWriter, embed_frames=True)
+        page = partial(PageWriter, embed_frames=True, embed_limit=_EMBED_MB)
         writer: Any = {".gif": GifWriter, ".mp4": FFMpegWriter}.get(path.suffix, page)(fps=fps)
-        # What FuncAnimation.save does, which draws each frame three times.
-        with writer.saving(self.figure_, str(path), dpi), rc_context({"savefig.bbox": None}):
-            for frame in range(len(self.values)):
-                self._draw(frame)
-                writer.grab_frame()
-            if isinstance(writer, GifWriter):
-                writer.hold(round(hold * fps))
-            elif path.suffix == ".mp4":
-                for _ in range(round(hold * fps)):
+        # Whole or not at all: a writer that is interrupted writes the frames that it has.
+        with TemporaryDirectory(prefix=".", dir=path.parent) as folder:
+            draft = Path(folder) / path.name
+            # What FuncAnimation.save does, which draws each frame three times.
+            with writer.saving(self.figure_, str(draft), dpi), rc_context({"savefig.bbox": None}):
+                for frame in range(len(self.values)):
+                    self._draw(frame)
                     writer.grab_frame()
+                if isinstance(writer, GifWriter):
+                    writer.hold(round(hold * fps))
+                elif path.suffix == ".mp4":
+                    for _ in range(round(hold * fps)):
+                        writer.grab_frame()
+            draft.replace(path)
 
     def _repr_html_(self) -> str:
         """Return a player of all frames, for notebooks."""

@@ -497,7 +497,8 @@ class MarginHistogramDisplay(AxesDisplay):
                 of_pairs = voters.decision_function
             kept = np.isin(labels, list(pair or ()))
             labels = labels[kept]
-            X = X[kept] if not hasattr(X, "iloc") else X.iloc[kept]
+            rows = X if hasattr(X, "shape") else np.asarray(X)
+            X = rows.iloc[kept] if hasattr(rows, "iloc") else rows[kept]
             # With more than two classes, a positive decision is for the first of a pair.
             decisions = -of_pairs(X)[:, number]
         return cls.from_predictions(labels, decisions, ax=ax, **plot_options)

@@ -86,6 +86,7 @@ def test_forecast_is_that_of_a_default_training(tmp_path, kpegasos, numbers):
         ("a,y\n,1\n2,0\n", "there are values that are missing or infinite"),
         ("a,y\n1,1\n2,1\n", "there is one class"),
         ("a,y\n1e200,1\n2,0\n", "X must "),
+        ("a,y\n" + "".join(f"1,{k}\n" for k in range(101)), "more than half of the labels"),
     ],
 )
 def test_forecast_that_cannot_be_made_says_why(tmp_path, kpegasos, content, why):

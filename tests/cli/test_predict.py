@@ -106,3 +106,22 @@ def test_what_a_model_does_not_have_is_a_sentence(kpegasos, refusal, tmp_path):
     write_table(tmp_path / "texts.csv", examples()[0], np.full(270, "well"))
     sentence = "texts.csv: labels must be of the model's kind, such as [-1, 1], got 'well'\n"
     assert refusal("predict", "texts.csv", "m.skops") == sentence
+
+
+@pytest.mark.parametrize("scale", ["standard", "minmax"])
+def test_sparser_data_than_those_of_the_training_are_scaled_alike(kpegasos, tmp_path, scale):
+    X, y = examples()
+    few = np.where(np.abs(X) > 0.6, X, 0.0)
+    kpegasos("train", write_rows(tmp_path / "data", X, y), "m", "--scale", scale)
+    write_rows(tmp_path / "few.svm", few, y)
+    write_table(tmp_path / "few.csv", few, y)
+    for name in ("few.svm", "few.csv"):
+        assert kpegasos("predict", name, "m", f"{name}.out").status == 0
+    assert (tmp_path / "few.svm.out").read_text() == (tmp_path / "few.csv.out").read_text()
+
+
+def test_text_classes_are_compared_with_labels_that_are_numbers(kpegasos, tmp_path):
+    (tmp_path / "a.csv").write_text("a,y\n" + "0,1\n5,2\n9,other\n" * 5)
+    (tmp_path / "b.csv").write_text("a,y\n0,1\n5,2\n5,1\n")
+    kpegasos("train", "a.csv", "m")
+    assert kpegasos("predict", "b.csv", "m").out.startswith("Accuracy = 66.6")

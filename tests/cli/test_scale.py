@@ -30,6 +30,13 @@ def test_standard_scores_are_those_of_scikit_learn(kpegasos, tmp_path, full):
     np.testing.assert_allclose(matrix_of("out"), wanted[:7], rtol=0, atol=1e-12)
 
 
+def test_labels_that_svmlight_cannot_hold_are_refused_before_a_file_is_written(refusal, tmp_path):
+    (tmp_path / "a.csv").write_text("a,y\n1,cat\n2,dog\n")
+    said = refusal("scale", "-s", "ranges", "a.csv", "a.svm")
+    assert "a.csv: labels must be numbers for svmlight, got 'cat'" in said
+    assert [each.name for each in tmp_path.iterdir()] == ["a.csv"]
+
+
 def test_zeros_that_are_lost_are_told(kpegasos, tmp_path):
     X, y = examples()
     write_rows(tmp_path / "data", np.where(np.abs(X) > 0.7, X, 0.0), y)

@@ -185,6 +185,30 @@ def test_animation_page_has_all_frames_and_needs_no_network(animation, tmp_path)
     assert plt.get_fignums() == before
 
 
+def test_animation_page_has_all_frames_beyond_the_limit_of_matplotlib(animation, tmp_path):
+    with plt.rc_context({"animation.embed_limit": 1e-3}):
+        animation.save(tmp_path / "run.html", dpi=40)
+    assert (tmp_path / "run.html").read_text().count("data:image/png;base64,") == 4
+
+
+@pytest.mark.parametrize("name", ["run.gif", "run.html"])
+@pytest.mark.parametrize("n_drawn", [0, 2])
+def test_animation_interrupted_leaves_the_file_as_it_was(tmp_path, monkeypatch, name, n_drawn):
+    run, frames = TrainingAnimation(**stored()), []
+
+    def draw(frame):
+        frames.append(frame)
+        if len(frames) > n_drawn + 1:  # one when it was plotted
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(run, "_draw", draw)
+    (tmp_path / name).write_text("earlier")
+    with pytest.raises(KeyboardInterrupt):
+        run.save(tmp_path / name, dpi=40)
+    assert [each.name for each in tmp_path.iterdir()] == [name]
+    assert (tmp_path / name).read_text() == "earlier"
+
+
 def test_animation_what_does_not_fit_is_refused(animation, moons, tmp_path):
     (X, y), run, train = moons, stored(), TrainingAnimation.from_estimator
 

@@ -39,7 +39,7 @@ def test_histogram_legend_tells_the_shares_below_0_and_1(ax):
 def test_histogram_pair_of_several_classes(ax, iris, Estimator):
     X, y, _ = iris
     model = Estimator(decision_function_shape="ovr", random_state=0).fit(X, y)
-    display = MarginHistogramDisplay.from_estimator(model, X, y, pair=(1, 2), ax=ax)
+    display = MarginHistogramDisplay.from_estimator(model, X.tolist(), y, pair=(1, 2), ax=ax)
     kept = y > 0
     assert display.y.tolist() == y[kept].tolist()
     # Of several classes, a positive decision is for the first of the pair.
