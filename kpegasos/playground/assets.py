@@ -17,7 +17,6 @@ MEDIA_TYPES = {
     "html": "text/html; charset=utf-8",
     "css": "text/css; charset=utf-8",
     "js": "text/javascript; charset=utf-8",
-    "svg": "image/svg+xml",
 }
 _IMPORT = re.compile(r'^import \{[^}\n]*\} from "\./([\w.]+)";\n', re.M)
 #: Comments that have lines of their own, which a widget sends for nothing.

@@ -74,14 +74,14 @@ class Draws(NamedTuple):
         Among the examples of the pair.
     decisions : ndarray of shape (batch_size,)
         Of the iterate before the step.
-    violated : ndarray of shape (batch_size,), bool
-        Whether the step moved by the example.
+    pulls : ndarray of shape (batch_size,)
+        By which the step size is multiplied; 0 where the loss is flat.
     step_size : float
     """
 
     examples: np.ndarray
     decisions: np.ndarray
-    violated: np.ndarray
+    pulls: np.ndarray
     step_size: float
 
 
@@ -176,7 +176,7 @@ class PairRun:
         size = 1.0 / (parameters.lam * t)
         if step is not None:
             size = float(step(np.array([t]), parameters.lam)[0])
-        return Draws(examples, decisions, pulled != 0.0, size)
+        return Draws(examples, decisions, pulled, size)
 
 
 def _advance(run: PegasosRun, target: int, t: int, stopper: Stopper) -> None:
@@ -473,14 +473,14 @@ def drawn(run: PaneRun, data: Data, t: int) -> list[int]:
 def explanation(run: PaneRun, data: Data, t: int, moments: list[Moment]) -> dict[str, Any]:
     """Tell what step t, at least the first, did in the first pair, and why."""
     first, sign = run.pairs[0], _sign(run)
-    examples, decisions, violated, step_size = moments[0].draws
+    examples, decisions, pulled, step_size = moments[0].draws
     labels = first.pair.problem.y[examples]
     columns = {
         "i": data.train[first.pair.members[examples]].tolist(),
         "label": (sign * labels).astype(np.int64).tolist(),
         "decision": _numbers(sign * decisions),
         "margin": _numbers(labels * decisions),
-        "violated": violated.tolist(),
+        "pull": _numbers(pulled),
     }
     return {
         "pair": _classes_of(data, first),

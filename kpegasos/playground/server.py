@@ -69,8 +69,7 @@ LARGEST_PORT = 65_535
 _SOCKET = "socket"
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
-    "connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'"
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 _LOGGER = logging.getLogger("kpegasos.playground")
 _LOGGER.addHandler(logging.NullHandler())

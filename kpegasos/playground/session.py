@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import time
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
 import kpegasos
 from kpegasos.estimators import PegasosSVC
+from kpegasos.fitting.observers import HAS_CALLBACKS
 from kpegasos.losses import CLASSIFICATION
 from kpegasos.playground import messages, runs
 from kpegasos.playground.files import file_message
@@ -68,7 +68,7 @@ class Session:
             "steps": list(messages.STEP_RULES),
             "samplings": list(messages.SAMPLINGS),
             "kernels": list(messages.KERNELS),
-            "exports": list(messages.EXPORTS),
+            "exports": [what for what in messages.EXPORTS if what != "gif" or HAS_CALLBACKS],
             "algorithms": list(messages.ALGORITHMS),
             "state": self.state,
         }
@@ -119,7 +119,7 @@ class Session:
         self._data = Data.of(request["state"])
 
     def _show(self, request: dict[str, Any]) -> dict[str, Any]:
-        begin, t = time.perf_counter(), request["t"]
+        t = request["t"]
         frame, data = self._frame(request, "pegasos")
         frame["t"] = t
         if data.status == "ok":
@@ -135,12 +135,10 @@ class Session:
                     frame["explain"].append(runs.explanation(run, data, t, moments))
             frame["drawn"] = runs.drawn(run, data, t)
             frame["epoch"] = moments[0].result.history[-1].epoch if t else 0.0
-        frame["seconds"] = time.perf_counter() - begin
         return frame
 
     def _by_another(self, request: dict[str, Any], algorithm: str) -> dict[str, Any]:
         """Make a frame of models by another algorithm, which the runs keep for exports."""
-        begin = time.perf_counter()
         frame, data = self._frame(request, algorithm)
         if data.status == "ok":
             fit = {"polish": runs.polished, "SVC": runs.compared}[algorithm]
@@ -148,7 +146,6 @@ class Session:
                 fit(run, data, f"panes[{number}].kernel")
                 for number, run in enumerate(self._pane_runs())
             ]
-        frame["seconds"] = time.perf_counter() - begin
         return frame
 
     def _export(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -178,7 +175,6 @@ class Session:
             "epoch": None,
             "status": data.status,
             "algorithm": algorithm,
-            "seconds": 0.0,
             "drawn": [],
             "panes": [],
             "explain": None,

@@ -142,7 +142,7 @@ class Playground(anywidget.AnyWidget):
         """
         classes, labels = _numbered(y)
         # Nobody is told of points whose classes are still to come.
-        with self._without_notice(), self.hold_trait_notifications():
+        with self._or_taken_back(), self._without_notice(), self.hold_trait_notifications():
             self.points, self.labels = X, labels
             self.test = np.zeros(len(labels), dtype=bool) if test is None else test
         self._assigned()
@@ -173,13 +173,8 @@ class Playground(anywidget.AnyWidget):
         """Fit what was assigned and show it; what will not do is taken back."""
         if self._quiet:
             return
-        try:
+        with self._or_taken_back():
             self._adopt()
-        except BaseException:
-            with self._without_notice(), self.hold_trait_notifications():
-                for name, value in self._accepted.items():
-                    setattr(self, name, value)
-            raise
         for view, session in self._sessions.items():
             session.state = self._state()
             self._reply({"kind": "state", "state": session.state, "t": self.t}, view)
@@ -249,6 +244,17 @@ class Playground(anywidget.AnyWidget):
 
     def _reply(self, message: dict[str, Any], view: str | None) -> None:
         self.send(message if view is None else {**message, "view": view})
+
+    @contextmanager
+    def _or_taken_back(self) -> Iterator[None]:
+        """Assign what was accepted last, if anything goes wrong."""
+        try:
+            yield
+        except BaseException:
+            with self._without_notice(), self.hold_trait_notifications():
+                for name, value in self._accepted.items():
+                    setattr(self, name, value)
+            raise
 
     @contextmanager
     def _without_notice(self) -> Iterator[None]:

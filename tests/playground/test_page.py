@@ -95,6 +95,8 @@ def test_lesson_goes_on_from_a_link_and_can_be_alone_on_a_slide(static, opened):
     page.button("End the lesson").click()
     page.button("Lesson").click()
     page.wait_for(".kp-lesson", "1 of 8")
+    page.page.evaluate("location.hash = 'lesson=6'")
+    page.wait_for(".kp-lesson", "6 of 8")
     for size in ((1000, 600), (760, 560)):
         viewport = dict(zip(("width", "height"), size, strict=True))
         slide = opened(f"{static[1]}?embed#lesson=2", viewport=viewport)

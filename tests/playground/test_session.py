@@ -7,6 +7,7 @@ import weakref
 import numpy as np
 import pytest
 from playground_cases import fitted, points_of, preset_points, refusal, session_of, shown, state_of
+from scipy.special import expit
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.svm import SVC
 
@@ -15,6 +16,7 @@ from kpegasos.core.state import PegasosOptions
 from kpegasos.core.steps import Constant, DelayedInverse, InverseSquareRoot
 from kpegasos.fitting.pairs import pair_coefficients
 from kpegasos.playground.messages import MessageError
+from kpegasos.playground.session import Session
 from kpegasos.rows.choose import make_rows
 from kpegasos.solvers.pegasos import make_run
 from kpegasos.solvers.stopping import Stopper
@@ -38,6 +40,13 @@ SETTINGS = [
     (2, {"loss": "smoothed_hinge"}),
     (2, {"n": 1300, "panes": [RBF]}),  # whose rows are float32
 ]
+#: By which a step size is multiplied at a margin.
+PULLS = {
+    "hinge": lambda margin: float(margin < 1),
+    "squared_hinge": lambda margin: 2 * max(0, 1 - margin),
+    "smoothed_hinge": lambda margin: min(1, 2 * max(0, 1 - margin)),
+    "log_loss": lambda margin: expit(-margin),
+}
 POLISH, COMPARE = ({"kind": kind, "revision": 1, "id": 2} for kind in ("polish", "compare"))
 
 
@@ -202,9 +211,10 @@ def test_classes_keep_their_numbers_where_some_are_missing():
     assert pairs == [[1, 2], [1, 3], [2, 3]]
 
 
+@pytest.mark.parametrize("loss", PULLS)
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_explanation_is_the_step_by_hand(n_classes):
-    state = state_of(n_classes, batch_size=2, average=None)
+def test_explanation_is_the_step_by_hand(n_classes, loss):
+    state = state_of(n_classes, batch_size=2, average=None, loss=loss)
     session = session_of(state)
     X, labels = np.array(state["points"]), np.array(state["labels"])
     for t in (2, 60, 500):
@@ -221,7 +231,7 @@ def test_explanation_is_the_step_by_hand(n_classes):
                 assert example["label"] == sign
                 assert example["decision"] == pytest.approx(decision, rel=1e-9, abs=1e-9)
                 assert example["margin"] == sign * example["decision"]
-                assert example["violated"] == (example["margin"] < 1)
+                assert example["pull"] == pytest.approx(PULLS[loss](example["margin"]), rel=1e-9)
 
 
 # --- other algorithms ---
@@ -298,6 +308,12 @@ def test_edits_are_seen():
     session.handle({"kind": "state", "revision": 1, "state": state})
     assert shown(session, 200) == shown(session_of(state), 200) != first
     assert json.loads(json.dumps(first, allow_nan=False)) == first
+
+
+def test_animation_is_offered_where_there_are_callbacks(monkeypatch):
+    for has_callbacks, exports in ((True, ["png", "svg", "gif"]), (False, ["png", "svg"])):
+        monkeypatch.setattr("kpegasos.playground.session.HAS_CALLBACKS", has_callbacks)
+        assert Session().hello()["exports"] == exports
 
 
 def test_session_is_freed_when_its_page_is_gone():

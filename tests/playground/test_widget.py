@@ -72,7 +72,7 @@ def test_what_is_drawn_is_in_the_traits(sent):
     assert "estimator" in seen
     (frame,) = sent
     session = session_of(state)
-    assert frame | {"seconds": 0, "id": 7} == shown(session, 90) | {"seconds": 0}
+    assert frame | {"id": 7} == shown(session, 90)
 
 
 def test_what_is_assigned_is_drawn(sent):
@@ -146,6 +146,25 @@ def test_what_will_not_do_is_taken_back(sent):
         receive(widget, content)
         assert sent[-1]["kind"] == "error"
         assert len(widget.points) == 60
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "test", "sentence"),
+    [
+        ([[1, 2, 3]], [0], None, r"points must have shape \(n_points, 2\)"),
+        ([[1, 2]], [0], [1], "test must hold True or False"),
+        ([[1, 2]], [0, 1], None, "labels must have an entry for each of 1 points, got 2"),
+    ],
+)
+def test_points_that_will_not_do_are_taken_back(sent, X, y, test, sentence):
+    points, labels = points_of()
+    widget = Playground(points, labels)
+    with pytest.raises(ValueError, match=sentence):
+        widget.set_points(X, y, test)
+    receive(widget, {"kind": "hello"})
+    assert sent[-1]["state"]["points"] == widget.points.tolist() == points.tolist()
+    assert widget.labels.tolist() == labels.tolist()
+    assert widget.classes == [0, 1]
 
 
 @pytest.mark.parametrize(

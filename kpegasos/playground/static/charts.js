@@ -59,7 +59,7 @@ export function createCharts(number, actions) {
   function drawError(ui, course) {
     const held = ui.state.test.some(Boolean);
     const percents = (each) => each.test_error.map((value) => (value === null ? null : 100 * value));
-    const high = Math.max(2, ...(ui.curves?.panes ?? []).flatMap(percents));
+    const high = largest((ui.curves?.panes ?? []).flatMap(percents), 2);
     const plot = beginPlot(error, ui, held ? [0, high * 1.05] : null, false, "Test error, %");
     if (!plot) return;
     if (course && held) drawLine(plot, course.t, percents(course), { color: ui.palette.ink, width: 2, dashes: [] });
@@ -93,20 +93,31 @@ export function createCharts(number, actions) {
   };
 }
 
+/** Curves may be longer than a list of arguments. */
+function largest(values, least) {
+  return values.reduce((most, value) => Math.max(most, value), least);
+}
+
+function smallest(values, most) {
+  return values.reduce((least, value) => Math.min(least, value), most);
+}
+
 /** The same range for all panes, so that their objectives can be compared. */
-function objectiveRange(curves, log) {
+export function objectiveRange(curves, log) {
   const panes = curves?.panes ?? [];
   const models = panes.flatMap((course) => course.averaged.map((value, k) => value ?? course.objective[k]));
   const values = [...models, ...panes.flatMap((course) => course.objective)].filter(
     (value) => value !== null && value > 0,
   );
   if (!values.length) return log ? [0.1, 1] : [0, 1];
-  const ends = panes.map((course) => course.averaged.at(-1) ?? course.objective.at(-1)).filter((value) => value > 0);
-  const top = Math.max(...values);
-  if (!log) return [0, Math.min(top, LINEAR_TOP * Math.max(...ends))];
+  const top = largest(values, 0);
+  if (!log) {
+    const end = largest(panes.map((course) => course.averaged.at(-1) ?? course.objective.at(-1)), 0);
+    return [0, end > 0 ? Math.min(top, LINEAR_TOP * end) : top];
+  }
   const bounds = panes.flatMap((course) => course.bound).filter((value) => value !== null && value > 0);
-  const bottom = Math.min(...values);
-  return [Math.max(bottom / LOG_BOTTOM, Math.min(bottom, ...bounds)) / 1.1, top * 1.1];
+  const bottom = smallest(values, top);
+  return [Math.max(bottom / LOG_BOTTOM, smallest(bounds, bottom)) / 1.1, top * 1.1];
 }
 
 /** Axes with their ticks; of a null range, none but the steps. */

@@ -95,7 +95,17 @@ export function createController(transport, options) {
     },
   });
 
-  const requests = createRequests({ client, ui, about, takeData, takeFrame, fail, set, openFile: options.openFile });
+  const requests = createRequests({
+    client,
+    ui,
+    about,
+    names: () => history.document.names,
+    takeData,
+    takeFrame,
+    fail,
+    set,
+    openFile: options.openFile,
+  });
 
   function start(hello) {
     started = true;
@@ -172,6 +182,7 @@ export function createController(transport, options) {
 
   function takeFrame(frame) {
     if (ui.frame && frame.revision < ui.frame.revision) return;
+    if (frame.revision === ui.refused) ui.refused = -1;
     ui.frame = frame;
     ui.curves = withFrame(ui.curves, frame);
     if (frame.panes.some((pane) => pane.history)) needsHistory = false;

@@ -108,7 +108,7 @@ export function createExportMenu(actions) {
       if (key === offered) return;
       offered = key;
       list.replaceChildren(
-        item("Link to this state", actions.copyLink),
+        ...(actions.ownsAddress ? [item("Link to this state", actions.copyLink)] : []),
         item("Panes as shown (PNG)", actions.savePanes),
         ...exports.map((what) => item(exportName(what, algorithm), () => actions.exportFile(what))),
       );
@@ -155,7 +155,7 @@ export function codeContent(code, actions, file) {
         label: "Copy the code",
         text: "Copy",
         class: "kp-primary",
-        onClick: () => actions.copyText(code, "The code is copied."),
+        onClick: () => actions.copyText(code, "The code is copied.", "“Download” saves the code"),
       }),
       button({ label: "Download the code", text: "Download", onClick: () => actions.saveFile(file) }),
     ),

@@ -40,8 +40,7 @@ class Latest {
 
 /** One page's engine. */
 class Engine {
-  constructor(version) {
-    this.version = version;
+  constructor() {
     this.state = null;
     this.revision = -1;
     this.refusal = new RefusedError("state", "be sent before it is shown", null);
@@ -59,7 +58,6 @@ class Engine {
     return {
       kind: "hello",
       engine: "javascript",
-      version: this.version,
       classes_limit: ENGINE_LIMITS.classes,
       points_limit: ENGINE_LIMITS.points,
       steps_limit: ENGINE_LIMITS.steps,
@@ -112,13 +110,12 @@ class Engine {
   }
 
   show(request) {
-    const begin = performance.now();
     const { id, revision, t, explain = false, history = false } = request;
     const state = this.current(request);
     requireNumber("t", t, 0, ENGINE_LIMITS.steps, true);
     const status = statusOf(state);
     const frame = { kind: "frame", id, revision, t, epoch: null, status, algorithm: "pegasos" };
-    Object.assign(frame, { seconds: 0, drawn: [], panes: [], explain: null });
+    Object.assign(frame, { drawn: [], panes: [], explain: null });
     if (status === "ok") {
       const runs = this.paneRuns(state);
       if (explain && t > 0) frame.explain = runs.map((run) => run.explain(t));
@@ -126,7 +123,6 @@ class Engine {
       frame.drawn = runs[0].drawn(t);
       frame.epoch = (t * state.batch_size) / runs[0].pairs[0].members.length;
     }
-    frame.seconds = (performance.now() - begin) / 1000;
     return frame;
   }
 
@@ -165,9 +161,8 @@ function statusOf(state) {
 
 /**
  * An engine that runs in the page.
- * @param {string|null} [version] Of kpegasos, where the page knows it.
  * @returns {{hello: Object, handle: function(Object): Object[]}}
  */
-export function createEngine(version = null) {
-  return new Engine(version);
+export function createEngine() {
+  return new Engine();
 }

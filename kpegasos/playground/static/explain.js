@@ -32,7 +32,7 @@ function missingText(ui) {
 function linesOfStep(step, frame, number) {
   const { examples, pair, t, step_size: size } = step;
   const shown = examples.slice(0, SHOWN_EXAMPLES);
-  const violators = examples.filter((example) => example.violated);
+  const pulling = examples.filter(({ pull }) => pull > 0);
   const rest = examples.length > shown.length ? [["", `and ${examples.length - shown.length} more`]] : [];
   const rows = [
     ...shown.flatMap((example) => rowsOfExample(example, pair, frame.panes[number].counts)),
@@ -43,11 +43,11 @@ function linesOfStep(step, frame, number) {
         ? `η = ${formatNumber(size)}`
         : `η = 1 / (λt) = 1 / (${formatShort(1 / (size * t), 3)} · ${t}) = ${formatNumber(size)}`,
     ],
-    ["update", updateText(step, frame.state, violators)],
+    ["update", updateText(step, frame.state, pulling)],
   ];
   const line = ([name, text]) =>
     el("tr", {}, el("th", { scope: "row", text: name }), el("td", { class: "kp-formula", text }));
-  const remark = violators.length ? "" : " No margin is violated: w only shrinks.";
+  const remark = pulling.length ? "" : " No margin is violated: w only shrinks.";
   return [
     el("p", {
       text: `Step ${t}, with class ${classLetter(pair[1])} as +1 and ${classLetter(pair[0])} as −1.${remark}`,
@@ -56,9 +56,11 @@ function linesOfStep(step, frame, number) {
   ];
 }
 
-function rowsOfExample({ i, label, decision, margin, violated }, pair, counts) {
+function rowsOfExample({ i, label, decision, margin, pull }, pair, counts) {
   const count = counts?.[i] ?? null;
   const sign = label > 0 ? "+1" : "−1";
+  // A margin that is 1 but for rounding does not pull.
+  const violated = pull > 0 && margin < 1;
   const drawn = `i = ${i}, class ${classLetter(pair[label > 0 ? 1 : 0])}: y = ${sign}`;
   return [
     ["draw", count === null ? drawn : `${drawn}, α = ${formatShort(count)}`],
@@ -73,13 +75,14 @@ function inBrackets(value) {
   return value < 0 ? `(${formatNumber(value)})` : formatNumber(value);
 }
 
-/** w ← (1 − ηλ) w + η/k · Σ y φ(x), with numbers. */
-function updateText({ t, step_size: size, examples }, state, violators) {
+/** w ← (1 − ηλ) w + η/k · Σ pull · y φ(x), with numbers. */
+function updateText({ t, step_size: size, examples }, state, pulling) {
   const factor = state.step ? "(1 − ηλ)" : formatNumber(1 - 1 / t, 4);
-  const terms = violators
-    .slice(0, SHOWN_EXAMPLES)
-    .map(({ i, label }) => `${label > 0 ? "+" : "−"} ${formatNumber(size / examples.length)} φ(x${subscript(i)})`);
-  if (violators.length > SHOWN_EXAMPLES) terms.push("+ …");
+  const terms = pulling.slice(0, SHOWN_EXAMPLES).map(({ i, label, pull }) => {
+    const share = formatNumber((size * pull) / examples.length);
+    return `${label > 0 ? "+" : "−"} ${share} φ(x${subscript(i)})`;
+  });
+  if (pulling.length > SHOWN_EXAMPLES) terms.push("+ …");
   return ["w ←", factor, "w", ...terms].join(" ");
 }
 

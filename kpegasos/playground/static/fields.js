@@ -8,7 +8,7 @@ let fieldCount = 0;
 
 /**
  * What all fields share. `set` writes value, error and whether the field is there.
- * @typedef {{node: HTMLElement, set: (now: {value: any, error?: string|null, hidden?: boolean, disabled?: boolean,
+ * @typedef {{node: HTMLElement, set: (now: {value: any, error?: string|null, hidden?: boolean,
  *            placeholder?: string}) => void}} Field
  */
 
@@ -33,7 +33,6 @@ function createField(label, controls, main, write, hint) {
       setText(error, wrong ?? "");
       setAttribute(main, "aria-invalid", wrong === null ? null : "true");
       setAttribute(main, "aria-describedby", wrong === null ? null : error.id);
-      for (const control of controls) setAttribute(control, "disabled", Boolean(now.disabled));
       write(now);
     },
   };
@@ -43,7 +42,7 @@ function createField(label, controls, main, write, hint) {
  * A number, typed or dragged.
  *
  * @param {{label: string, low: number, high: number, log?: boolean, whole?: boolean, hint?: string,
- *          words?: string[], slider?: boolean, onChange: (value: any, isDrag: boolean) => void,
+ *          words?: string[], onChange: (value: any, isDrag: boolean) => void,
  *          onWrong: (text: string) => void}} options; `words` are values that are no numbers
  * @returns {Field}
  */
@@ -91,12 +90,12 @@ export function numberField(options) {
     if (!way) return;
     event.preventDefault();
     const from = Number(input.value);
-    if (Number.isFinite(from)) options.onChange(stepped(from, way, options), true);
+    if (input.value.trim() && Number.isFinite(from)) options.onChange(stepped(from, way, options), true);
   });
 
   return createField(
     options.label,
-    options.slider === false ? [input] : [slider, input],
+    [slider, input],
     input,
     ({ value, error, placeholder }) => {
       setAttribute(input, "placeholder", placeholder ?? null);
@@ -113,16 +112,19 @@ export function numberField(options) {
 }
 
 /**
- * A tenth more or less on a logarithmic scale, or one step of a linear one, within the limits.
+ * A tenth of a decade more or less on a logarithmic scale, or one step of a linear one, within the limits; whole
+ * numbers move by one at least.
  * @param {number} value
  * @param {number} way
  * @param {{low: number, high: number, log?: boolean, whole?: boolean}} limits
  */
 function stepped(value, way, limits) {
   const { low, high, log, whole } = limits;
-  if (log) return Math.min(high, Math.max(low, Number((value * 10 ** (way / 10)).toPrecision(3))));
   const step = whole ? 1 : (high - low) / 20;
-  return Math.min(high, Math.max(low, Number((value + way * step).toPrecision(6))));
+  const exact = log ? value * 10 ** (way / 10) : value + way * step;
+  const rounded = Number(exact.toPrecision(log ? 3 : 6));
+  const away = way > 0 ? Math.ceil : Math.floor;
+  return Math.min(high, Math.max(low, whole ? away(rounded) : rounded));
 }
 
 /**

@@ -224,7 +224,7 @@ export class PaneRun {
         label: sign * label,
         decision: finite(sign * decision),
         margin: finite(label * decision),
-        violated: pull !== 0,
+        pull: finite(pull),
       })),
     };
   }

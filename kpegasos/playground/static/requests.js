@@ -10,11 +10,12 @@ import { tableOf, tablePoints } from "./tables.js";
 const PRESET_TIME = 60;
 
 /**
- * @param {{client: any, ui: any, about: () => any, takeData: (data: any, key: string|null) => void,
- *          takeFrame: (frame: any) => void, fail: (parameter: string|null, message: string) => void,
+ * @param {{client: any, ui: any, about: () => any, names: () => string[]|null|undefined,
+ *          takeData: (data: any, key: string|null) => void, takeFrame: (frame: any) => void,
+ *          fail: (parameter: string|null, message: string) => void,
  *          set: (patch: any) => void, openFile: (file: any) => void}} host
  */
-export function createRequests({ client, ui, about, takeData, takeFrame, fail, set, openFile }) {
+export function createRequests({ client, ui, about, names, takeData, takeFrame, fail, set, openFile }) {
   let presetTimer = 0;
 
   /** What is made; null, and the sentence at its place, if it is refused. */
@@ -58,7 +59,7 @@ export function createRequests({ client, ui, about, takeData, takeFrame, fail, s
 
   const makers = {
     code: codeFile,
-    csv: () => ({ name: "playground.csv", media_type: "text/csv", text: tableOf(about().state) }),
+    csv: () => ({ name: "playground.csv", media_type: "text/csv", text: tableOf(about().state, names()) }),
   };
 
   async function showOther(kind) {

@@ -28,16 +28,17 @@ export function createSaving({ actions, dialog, panes, root }) {
       const { state, view, t, names } = actions.ui();
       const address = new URL(location.href);
       address.hash = await encodeLink({ state, view, t, names });
-      if (actions.ownsAddress) window.history.replaceState(null, "", address.hash);
-      await saving.copyText(address.href, "The link is copied: it carries all points and settings.");
+      window.history.replaceState(null, "", address.hash);
+      const done = "The link is copied: it carries all points and settings.";
+      await saving.copyText(address.href, done, "the address bar has the link");
     },
-    /** @param {string} text @param {string} done */
-    async copyText(text, done) {
+    /** @param {string} text @param {string} done @param {string} otherwise where the text is if it cannot be copied */
+    async copyText(text, done, otherwise) {
       try {
         await navigator.clipboard.writeText(text);
         actions.notify({ tone: "info", text: done });
       } catch {
-        actions.notify({ tone: "error", text: "The browser did not allow to copy; the address bar has the link." });
+        actions.notify({ tone: "error", text: `The browser did not allow to copy; ${otherwise}.` });
       }
     },
   };

@@ -24,13 +24,17 @@ function refusedTable(expected, came) {
   return error;
 }
 
+/** A cell without blanks and quotes around it. */
+function bareCell(text) {
+  return text.trim().replace(/^["']+|["']+$/g, "");
+}
+
 /** What divides lines as the first one wants it. */
 function dividerOf(line) {
   const mark = ["\t", ";", ","].find((each) => line.includes(each));
   if (mark === undefined) return (text) => text.trim().split(/\s+/);
-  const plain = (part) => part.trim().replace(/^["']+|["']+$/g, "");
   // Numbers may have decimal commas.
-  return (text) => text.split(mark).map((part, k) => (k < 2 ? plain(part).replaceAll(",", ".") : plain(part)));
+  return (text) => text.split(mark).map((part, k) => (k < 2 ? bareCell(part).replaceAll(",", ".") : bareCell(part)));
 }
 
 /** Labels that are numbers by size, before names. */
@@ -94,14 +98,25 @@ function requireRows(rows) {
   throw refusedTable(expected, `'${wrong.row.join(" ").slice(0, 117)}' in line ${wrong.place}`);
 }
 
+/** What a table calls each class: its name if it comes back as it is, and letters where two would be alike. */
+function classCells(labels, names) {
+  const letters = ["A", "B", "C", "D"];
+  const isKept = (name) => typeof name === "string" && name === bareCell(name) && !/[,\r\n]/.test(name);
+  const cells = letters.map((letter, label) => (isKept(names?.[label]) ? names[label] : letter));
+  const used = [...new Set(labels)];
+  return new Set(used.map((label) => cells[label])).size < used.length ? letters : cells;
+}
+
 /**
  * Points as such a table, with all digits.
  * @param {Object} state
+ * @param {string[]|null} [names] What the classes are called.
  * @returns {string}
  */
-export function tableOf({ points, labels, test }) {
+export function tableOf({ points, labels, test }, names = null) {
+  const cells = classCells(labels, names);
   const lines = points.map(([x, y], i) => {
-    return `${pythonFloat(x)},${pythonFloat(y)},${"ABCD"[labels[i]]},${Number(test[i])}`;
+    return `${pythonFloat(x)},${pythonFloat(y)},${cells[labels[i]]},${Number(test[i])}`;
   });
   return `${["x,y,label,test", ...lines].join("\n")}\n`;
 }

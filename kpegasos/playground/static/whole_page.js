@@ -14,5 +14,7 @@ export async function startPage(makeTransport) {
     embed: new URLSearchParams(location.search).has("embed"),
     keys: document,
   });
+  // A link pasted over the address of this page; the page itself replaces its address without this event.
+  addEventListener("hashchange", () => location.reload());
   Object.assign(window, { kpegasosTimings: page.timings });
 }
