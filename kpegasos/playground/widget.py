@@ -72,7 +72,7 @@ class Playground(anywidget.AnyWidget):
         The step that is shown.
     estimator : PegasosSVC or None
         The fitted model of the last pane at that step, of classes 0 to 3; None while there are not
-        two classes. A step rule chosen on the page is no parameter of it.
+        two classes.
     estimators : list of PegasosSVC
         Those of all panes.
     classes : list
