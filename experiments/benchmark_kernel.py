@@ -44,7 +44,7 @@ from experiments._meta import vectors
 from experiments._run import ExperimentContext
 from experiments._tables import Row, grouped, range_of, select
 
-FULL_TIME = "30 min"
+FULL_TIME = "90 min"
 QUICK_TIME = "30 s"
 
 #: MiB for kernel rows, the same for all.

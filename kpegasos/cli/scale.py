@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
     if format == "svmlight":
         labels = cli.files.labels_of(table, options.data)
         if labels.dtype.kind not in "iuf":
-            got = shown(labels[0])
+            got = shown(labels[:1].tolist()[0])
             raise ValueError(f"{options.data}: labels must be numbers for svmlight, got {got}")
     if options.save is not None:
         cli.files.write_lines(options.save, _range_lines(ranges))

@@ -149,7 +149,7 @@ def test_claims_stand_below_their_figure_and_are_counted(claiming):
     assert any(line.endswith("](../figures/line.png)") for line in lines)
     assert "- ✓ **It rises.** (Zhou) It ends at 1.0. *✓ if above 0.*" in lines
     assert "- **It is ours.** It ends at 1.0 too." in lines
-    assert "1 hold here (✓), 0 hold in part (~) and 0 do not (✗)" in verdicts(documents)
+    assert "1 say that the claim holds here (✓), 0 that it holds in part (~)" in verdicts(documents)
     assert findings(documents) == "", "the experiments of findings are not here"
     rewrite(claiming, lambda document: document["results"].update(curve=[0, -2.5]))
     assert "- ✗ **It rises.**" in every_experiment(Documents(claiming.folder))
