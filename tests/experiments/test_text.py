@@ -153,7 +153,7 @@ def test_claims_stand_below_their_figure_and_are_counted(claiming):
     assert findings(documents) == "", "the experiments of findings are not here"
     rewrite(claiming, lambda document: document["results"].update(curve=[0, -2.5]))
     assert "- ✗ **It rises.**" in every_experiment(Documents(claiming.folder))
-    assert "0 hold in part (~) and 1 do not (✗)" in verdicts(Documents(claiming.folder))
+    assert "1 that it does not (✗)" in verdicts(Documents(claiming.folder))
 
 
 def test_quick_run_prints_no_verdict(claiming, capsys):
