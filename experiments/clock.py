@@ -514,8 +514,8 @@ def plot(results: Row) -> plots.Figure:
     _told_map(best, results)
     return plots.state(
         figure,
-        f"λT{', not T, tells' if 'close' in timed else ' alone does not tell'} when a run is near "
-        "the optimum",
+        f"λT{', not T, tells' if 'close' in timed else ' alone does not tell'} nearness to the "
+        "optimum",
         "Decades that λT and T span over all problems and λ; what never came counts and is not "
         "drawn. Tinted: λT spans at most 1/3.6 of the decades. Thick: medians. Map: the least "
         f"f − f* in the mean, pale if the next is within 10%. {len(results['seeds'])} seeds.",

@@ -641,7 +641,7 @@ def plot(results: Row) -> plots.Figure:
     plots.outer_labels(axes, plots.WORDS["fit_seconds"])
     first, best = _told_first(results), "no method is always best"
     if set(first) <= _EXACT:
-        what = "polishing a sample" if first == ["polished"] else "solving samples to the end"
+        what = "polishing a sample" if first == ["polished"] else "solving samples fully"
         best = f"{what} is mostly best"
     counts = listed(f"{_told_counts(cases)[name]}" for name in first)
     least = listed(_METHODS[name][1] for name in first)

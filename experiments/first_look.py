@@ -64,7 +64,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     axes[1, 1].set_ylabel("")
     return plots.state(
         figure,
-        "A line and a curve, each with its certified gap",
+        "A line, a curve, and their certified gaps",
         f"{N_SAMPLES} points, C = {results['C']:g}. Rings: support vectors; dashed lines: margins. "
         "The optimum lies in the shaded gap.",
     )

@@ -387,7 +387,8 @@ def _read_text(
         raise ValueError(f"{place}: a table must have rows, got its header alone")
     if column is None:
         return Table(X, None, _without(names, None), None, format)
-    labels = _text_labels(place, *pandas.factorize(frame[column]), decimal)
+    codes, words = pandas.factorize(frame[column])
+    labels = _text_labels(place, codes, words, decimal)
     called = names[column] if names else None
     return Table(X, labels, _without(names, column), called, format)
 
