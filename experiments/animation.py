@@ -62,8 +62,8 @@ def _stated(results: dict[str, Any]) -> TrainingAnimation:
     gap = last["objective_average"] / last["dual_bound"] - 1
     plots.state(
         animation.figure_,
-        f"Pegasos finds the boundary and certifies how well: after {int(last['iteration']):,} steps "
-        f"it is within {gap:.0%} of the optimum",
+        f"Pegasos finds the boundary and certifies how well: after {int(last['iteration']):,} "
+        f"steps it is within {gap:.0%} of the optimum",
         f"Two moons, m = {m}, RBF kernel, γ = {gamma:g}, C = {C:g}. Rings grow with the number of "
         "times that an example was drawn while it violated the margin; dashed: margins.",
     )
