@@ -86,6 +86,12 @@ def mark(holds: bool, partly: bool = False) -> str:
     return HOLDS if holds else PARTLY if partly else FAILS
 
 
+def inverse_rates(lams: Any, values: Any) -> list[float]:
+    """Return the exponents of 1/λ in values, from each λ to the next one."""
+    rates: list[float] = (-np.diff(np.log(values)) / np.diff(np.log(lams))).tolist()
+    return rates
+
+
 def like_inverse(rates: Iterable[float]) -> tuple[str, str]:
     """Return the mark and the criterion of growth like 1/λ, by its exponents of 1/λ."""
     known = list(rates)

@@ -227,8 +227,8 @@ def verdicts(documents: Documents) -> str:
     return (
         f"Of {len(marks)} tests of claims of the papers and other sources, {holds} say that the "
         f"claim holds here (✓), {partly} that it holds in part (~), {fails} that it does not (✗). "
-        f"[Experiments](docs/experiments.md) has each "
-        f"with its figure and the criterion by which code decides its mark."
+        "[Experiments](docs/experiments.md) has each with its figure and the criterion by which "
+        "code decides its mark."
     )
 
 

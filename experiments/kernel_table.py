@@ -422,7 +422,7 @@ def plot(results: Row) -> plots.Figure:
     found = "Pegasos then and now, beside its peers"
     if behind and ahead:
         found = "Pegasos was mostly behind SVM-Light then, leads LIBSVM now"
-    failed = [1 for row in table for _, _, key in rows if _is_failure(row, key)]
+    failed = any(_is_failure(row, key) for row in table for _, _, key in rows)
     key = "scikit-learn-intelex_seconds"
     of_intelex = [own / row[key] for own, row in pairs if row.get(key) and own < np.inf]
     told = f"; {span(of_intelex)} of intelex's" if of_intelex else ""
@@ -432,5 +432,5 @@ def plot(results: Row) -> plots.Figure:
         "Gaussian kernel. Grey, hollow: published in 2011, on a machine of 15 years ago, so that "
         "only ratios within white or within grey compare. SMO is SVM-Light then and LIBSVM now."
         + " No model: an error of more than twice that of the optimum."
-        * bool(failed),
+        * failed,
     )

@@ -33,6 +33,7 @@ from experiments._claims import (
     OURS,
     Claim,
     exponent,
+    inverse_rates,
     like_inverse,
     listed,
     mark,
@@ -407,7 +408,7 @@ def _told_accuracy(results: dict[str, Any]) -> dict[str, Any]:
             if x[-1] > 9 * x[0]:
                 in_epsilon.append(-slope(x, y))
         lams, steps = columns(select(own, epsilon=AT), "lam", "steps")
-        in_lam[name] = (-np.diff(np.log(steps)) / np.diff(np.log(lams))).tolist()
+        in_lam[name] = inverse_rates(lams, steps)
         constants[name] = (lams * steps * AT).tolist()
     return {
         "in_epsilon": in_epsilon,

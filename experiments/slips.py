@@ -22,6 +22,7 @@ from experiments._claims import (
     OURS,
     Claim,
     exponent,
+    inverse_rates,
     like_inverse,
     mark,
     rounded,
@@ -227,13 +228,6 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
     }
 
 
-def _told_decades(runtimes: dict[str, Any]) -> list[float]:
-    """Return the exponents of 1/λ in the steps from each λ to the next smaller one."""
-    medians = [[np.median(reached) for reached in own] for own in runtimes["steps"].values()]
-    steps = np.log(medians).mean(axis=0)
-    return [float(rate) for rate in -np.diff(steps) / np.diff(np.log(runtimes["lam"]))]
-
-
 def claims(results: dict[str, Any]) -> list[Claim]:
     """Say what the slips do, and judge the claims on the run time in λ and m."""
     table, runtimes = results["table"], results["runtimes"]
@@ -244,7 +238,8 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     steps = {int(m): [n for runs in own for n in runs if n] for m, own in runtimes["steps"].items()}
     rate = runtimes["slope"]
     small = f"Steps to f* + {EPSILON:g} have an exponent of 1/λ of {exponent(-rate)} at small λ."
-    decades = _told_decades(runtimes)
+    medians = [[np.median(reached) for reached in own] for own in runtimes["steps"].values()]
+    decades = inverse_rates(runtimes["lam"], np.exp(np.log(medians).mean(axis=0)))
     return [
         Claim(
             f"{len(table)} slips in print, and what each does.",

@@ -83,7 +83,7 @@ def place_of(options: argparse.Namespace, labels: np.ndarray | None) -> Place:
         if ending == ".onnx":  # which other programs read
             raise UsageError(
                 f"MODEL must be a native file or LIBSVM's, got {options.model!r}; 'kpegasos "
-                f"export' writes onnx files"
+                "export' writes onnx files"
             )
         format = LIBSVM if ending == ".model" else NATIVE
     format = format or (NATIVE if lacking else LIBSVM)
@@ -203,17 +203,23 @@ def core_of(model: Any) -> Any:
     return layers_of(model)[-1]
 
 
+def _transformers_of(model: Any) -> list[Any]:
+    """List what is done to the features before the estimator of this package gets them."""
+    pipelines = [layer for layer in layers_of(model) if hasattr(layer, "steps")]
+    return [step for pipeline in pipelines for _, step in pipeline.steps[:-1]]
+
+
 def steps_before(model: Any) -> list[str]:
     """Name what is done to the features before the estimator of this package gets them."""
-    pipelines = [layer for layer in layers_of(model) if hasattr(layer, "steps")]
-    return [type(step).__name__ for pipeline in pipelines for _, step in pipeline.steps[:-1]]
+    return [type(step).__name__ for step in _transformers_of(model)]
 
 
 def needs_dense(model: Any) -> bool:
     """Tell whether a step before the estimator makes other numbers of zeros."""
-    pipelines = [layer for layer in layers_of(model) if hasattr(layer, "steps")]
-    steps = [step for pipeline in pipelines for _, step in pipeline.steps[:-1]]
-    return any(getattr(each, "with_mean", type(each).__name__ == "MinMaxScaler") for each in steps)
+    return any(
+        getattr(step, "with_mean", type(step).__name__ == "MinMaxScaler")
+        for step in _transformers_of(model)
+    )
 
 
 # --- models that are trained ---

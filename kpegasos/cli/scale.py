@@ -64,7 +64,6 @@ def run(options: argparse.Namespace) -> int:
     from kpegasos.datasets import write_table
     from kpegasos.datasets.files import is_compressed
     from kpegasos.datasets.tables import format_by_name
-    from kpegasos.utils.validation import shown
 
     if options.upper <= options.lower:
         raise cli.UsageError(
@@ -78,15 +77,12 @@ def run(options: argparse.Namespace) -> int:
     ranges, place = _ranges(table, options), Path(options.out)
     format = format_by_name(place) or table.format
     if format == "svmlight":
-        labels = cli.files.labels_of(table, options.data)
-        if labels.dtype.kind not in "iuf":
-            got = shown(labels[:1].tolist()[0])
-            raise ValueError(f"{options.data}: labels must be numbers for svmlight, got {got}")
+        _numbers(cli.files.labels_of(table, options.data), options, "for svmlight")
     if options.save is not None:
         cli.files.write_lines(options.save, _range_lines(ranges))
     y = table.y
     if ranges.target is not None and y is not None:
-        y = _to_limits(_numbers(y, options), *ranges.target)
+        y = _to_limits(_numbers(y, options, "to be scaled"), *ranges.target)
     X = cli.files.with_zeros(table.X, ranges.first.size)
     if format == "svmlight" and not is_compressed(place):  # which has all digits
         _warn_of_zeros(X, ranges)
@@ -170,7 +166,7 @@ def _ranges(table: Any, options: argparse.Namespace) -> Ranges:
     ranges = Ranges(options.method, *limits, first + nothing, second + nothing)
     if options.target is None or table.y is None:
         return ranges
-    y = _numbers(table.y, options)
+    y = _numbers(table.y, options, "to be scaled")
     return ranges._replace(target=(*options.target, float(np.min(y)), float(np.max(y))))
 
 
@@ -263,13 +259,13 @@ def _read_ranges(path: str, n_features: int) -> Ranges:
 # --- scaled rows ---
 
 
-def _numbers(y: Any, options: argparse.Namespace) -> Any:
-    """Return labels that can be scaled, or raise a ValueError."""
+def _numbers(y: Any, options: argparse.Namespace, purpose: str) -> Any:
+    """Return labels that are numbers, or raise a ValueError that says what for."""
     from kpegasos.utils.validation import shown
 
     if y.dtype.kind not in "iuf":
         got = shown(y[:1].tolist()[0])
-        raise ValueError(f"{options.data}: labels must be numbers to be scaled, got {got}")
+        raise ValueError(f"{options.data}: labels must be numbers {purpose}, got {got}")
     return y
 
 

@@ -447,14 +447,13 @@ def _text_labels(
         If one is missing among numbers.
     """
     missing = [word for word in words if word in _MISSING]
-    given = [word for word in words if word not in _MISSING]
-    numbers = [_text_number(word.replace(decimal, ".")) for word in given]
-    if missing and numbers and None not in numbers:
+    numbers = [_text_number(word.replace(decimal, ".")) for word in words if word not in _MISSING]
+    if not numbers or None in numbers:
+        return np.array(words, str)[codes]
+    if missing:
         raise ValueError(f"{place}: each label must be given, got {shown(missing[0])}")
-    numbers += [None] * len(missing)
-    if all(number is not None and np.isfinite(number) for number in numbers):
-        return as_labels(np.array(numbers, np.float64))[codes]
-    return np.array(words, str)[codes]
+    found = np.array(numbers, np.float64)
+    return (as_labels(found) if np.isfinite(found).all() else np.array(words, str))[codes]
 
 
 def _lines(
