@@ -359,7 +359,7 @@ _PANELS = (
     (
         (*_UNIFORM, "uniform, with projection, mean"),
         (*_WEIGHTED, "weighted, with projection, mean"),
-        ("full gradient", plots.BLACK, "full gradient, average"),
+        ("full gradient", plots.ORANGE, "full gradient, average"),
     ),
     (("random iterate, mean", plots.GREEN, "random iterate, mean"), _RANDOM, _BEST),
     (_RANDOM, _BEST, _CERTAIN),

@@ -183,7 +183,7 @@ def _panel(above: Any, below: Any, rows: list[dict[str, Any]], Cs: list[float], 
         T, lam_T, lam_prime_T = columns(own, "T", "lam_T", "lam_prime_T")
         style: Any = {"color": color, "linewidth": 1.6}
         plots.band(above, T, spread(own, "cosine"), **style)
-        below.plot(T, lam_prime_T / T, label=f"C = {C:g}" if last else "_", **style)
+        below.plot(T, lam_prime_T / T, label=f"C = {C:,g}" if last else "_", **style)
         late = lam_T > 1
         hollow: Any = {"color": color, "markerfacecolor": "white", "markersize": 4}
         below.plot(T[late], (lam_prime_T / T)[late], "o", **hollow)

@@ -234,9 +234,9 @@ class Rule(NamedTuple):
 
 RULES = {
     "small gap": Rule(f"gap of {SMALL_GAP:.0%}", True, fixed=SMALL_GAP),
-    "gap": Rule("one gap", True),
+    "gap": Rule("a gap for all C", True),
     "gap of C": Rule("a gap for each C", True, True),
-    "epochs": Rule("one number of epochs", False),
+    "epochs": Rule("epochs for all C", False),
     "epochs of C": Rule("epochs for each C", False, True),
 }
 
@@ -522,7 +522,7 @@ def _rules(ax: plots.Axes, runs: list[Run]) -> None:
         own = found[key]
         color = plots.METHODS["gap"].color if rule.by_gap else plots.DARK_GREY
         ax.barh(height, own.over_needed, color=color, height=0.55)
-        text = f"{own.over_needed:.1f} times; {own.final:.0%} well, worst {own.worst:.0%}"
+        text = f"final in {own.final:.0%}, on the worst set in {own.worst:.0%}"
         plots.beside(ax, text, (own.over_needed, height), (5, 0), of=color, fontsize=9.5)
     ax.set_yticks(range(len(rules)), [rule.name for rule in rules.values()], fontsize=9.5)
     ax.tick_params(axis="y", length=0)
@@ -572,6 +572,6 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         f"at a gap of {_told_limits(results, max(Cs))}",
         f"RBF kernel, {m:,} training and {tested:,} test examples; median and 20–80% of "
         f"{len(results['seeds'])} runs. Dotted: one standard error; shaded: gaps up to "
-        f"{SMALL_GAP:.0%}. Final, or well: the error stays within a standard error from there on. "
+        f"{SMALL_GAP:.0%}. Final: the error stays within a standard error from there on. "
         "Needed: the epochs to that; runs that never reach a gap count at their end.",
     )
