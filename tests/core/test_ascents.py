@@ -3,51 +3,25 @@
 import naive_losses
 import numpy as np
 import pytest
+from few_points import LAM, FewPoints, N
 from numpy.testing import assert_allclose
 from solver_cases import LOSSES, TWO_LOSSES
 
 from kpegasos import losses
 from kpegasos.core.evaluation import DualLine, largest_multiple, loss_errors, steepness
-from kpegasos.core.state import Examples, LoopParameters, PegasosOptions, new_state
+from kpegasos.core.state import LoopParameters, PegasosOptions, new_state
 from kpegasos.core.views import KernelView
 from kpegasos.core.working_sets import DONE, ENOUGH, LEFT, SETS_DONE, ascend, new_working_sets
 
 pytestmark = pytest.mark.pure_python
 
 EACH = pytest.mark.parametrize("loss", [*LOSSES, losses.SquaredEpsilonInsensitive(0.0)], ids=str)
-N, LAM = 12, 0.02
-
-
-class Case:
-    """A few points, their kernel matrix and targets of a loss."""
-
-    def __init__(self, loss):
-        rng = np.random.default_rng(1)
-        X = rng.normal(size=(N, 2))
-        self.K = np.exp(-0.4 * ((X[:, None] - X) ** 2).sum(axis=2))
-        number = X[:, 0] + 0.5 * rng.normal(size=N)
-        self.y = number if loss.regression else np.where(number > 0, 1.0, -1.0)
-        self.weight = rng.uniform(0.5, 1.5, N)
-        self.weight /= self.weight.mean()
-        self.direction = np.ones(N) if loss.regression else self.y
-        self.examples = Examples(self.y, self.weight * self.direction, loss)
-        self.name, self.parameters = type(loss).__name__, loss._asdict()
-
-    def objective(self, coef):
-        return naive_losses.objective(
-            self.name, self.K, self.y, LAM, coef, weight=self.weight, **self.parameters
-        )
-
-    def optimum(self):
-        return naive_losses.optimum(
-            self.name, self.K, self.y, LAM, weight=self.weight, **self.parameters
-        )
 
 
 @TWO_LOSSES
 @pytest.mark.parametrize("size", [4, N])
 def test_working_sets_reach_the_optimum(loss, size):
-    case = Case(loss)
+    case = FewPoints(loss)
     state = new_state(N, N, PegasosOptions(average=None), LAM, 0).loop
     ticks = np.full(N, -1, dtype=np.int64)
     view = KernelView(case.K, np.arange(N), ticks, case.K.diagonal().copy(), 0.0)
@@ -64,7 +38,7 @@ def test_working_sets_reach_the_optimum(loss, size):
 
 @EACH
 def test_dual_line_is_the_dual_and_its_best_the_best_multiple(loss):
-    case = Case(loss)
+    case = FewPoints(loss)
     rng = np.random.default_rng(2)
     beta = 0.5 * np.clip(rng.normal(size=N), max(loss.lower, -2.0), min(loss.upper, 2.0))
     coef = beta / (LAM * N)
@@ -89,7 +63,7 @@ def test_dual_line_is_the_dual_and_its_best_the_best_multiple(loss):
 
 @EACH
 def test_errors_of_losses_bound_what_errors_of_decisions_do(loss):
-    case, rng = Case(loss), np.random.default_rng(3)
+    case, rng = FewPoints(loss), np.random.default_rng(3)
     decisions, errors = 2.0 * rng.normal(size=N), rng.uniform(0.0, 0.7, N)
     bounds = loss_errors(loss, decisions, case.y, errors)
     book = naive_losses.LOSSES[case.name]
@@ -100,3 +74,7 @@ def test_errors_of_losses_bound_what_errors_of_decisions_do(loss):
             assert abs(there - here) <= bounds[i] + 1e-12
     slope = steepness(loss, decisions, case.y, float(errors.max()))
     assert (bounds <= slope * errors.max() + 1e-12).all()
+    assert np.isfinite(bounds).all()
+    if np.isfinite(loss.lipschitz):
+        felt = bounds > 0.0
+        assert_allclose(bounds[felt], loss.lipschitz * errors[felt])

@@ -71,6 +71,7 @@ def objective(problem, K, result):
 # --- one variable ---------------------------------------------------------------------------------
 
 
+@pytest.mark.pure_python
 @EACH_LOSS
 @given(seed=st.integers(0, 10_000))
 def test_best_intercept_is_no_worse_than_any_other(loss, seed):
@@ -87,6 +88,7 @@ def test_best_intercept_is_no_worse_than_any_other(loss, seed):
             assert least <= mean_loss(decisions + other, problem) + scale
 
 
+@pytest.mark.pure_python
 @pytest.mark.parametrize("loss", CORNERS, ids=lambda loss: type(loss).__name__)
 @given(seed=st.integers(0, 10_000))
 def test_best_intercepts_are_all_there_are(loss, seed):
@@ -100,6 +102,7 @@ def test_best_intercepts_are_all_there_are(loss, seed):
         assert mean_loss(decisions + outside, problem) > least + 0.1 * lightest * beyond * 1e-3
 
 
+@pytest.mark.pure_python
 @EACH_LOSS
 @given(seed=st.integers(0, 10_000))
 def test_balanced_coefficients_meet_the_constraint_inside_the_box(loss, seed):
@@ -116,6 +119,7 @@ def test_balanced_coefficients_meet_the_constraint_inside_the_box(loss, seed):
     assert moves.max() <= 0.0 or moves.min() >= 0.0
 
 
+@pytest.mark.pure_python
 def test_balance_takes_from_those_that_lose_least():
     problem = make_problem([1, 1, 1, -1], 0.1, free_intercept=True)
     decisions = np.array([0.5, 1.0, 1.5, -1.0])  # slacks 0.5, 0, -0.5
@@ -145,6 +149,7 @@ def test_certificate_holds_against_an_independent_optimum(loss, polished):
             assert result.gap <= 1e-5 * result.objective + 2.0 * result.rounding, seed
 
 
+@pytest.mark.pure_python
 @TWO_LOSSES
 @pytest.mark.parametrize("polished", [False, True])
 def test_certificate_of_features_holds_against_an_independent_optimum(loss, polished):
@@ -198,6 +203,7 @@ def test_norm_is_without_the_intercept():
 # --- runs -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.pure_python
 def test_steps_are_those_of_the_constant_feature():
     X, y = make_moons(80, noise=0.3, random_state=0)
     rows = make_rows(X, "rbf", gamma=2.0, intercept_scaling=1.0)

@@ -44,6 +44,7 @@ def draws_of(n_samples, n_draws, seed=0):
     return IndexStream(n_samples, "permutation", draw_seed(seed)).take(0, n_draws)
 
 
+@pytest.mark.pure_python
 @each_pair(
     loss=LOSSES,
     step=STEPS,
@@ -136,6 +137,7 @@ def test_certificates_hold(
     assert_allclose(result.objective, exact, rtol=1e-4 if dtype == np.float32 else 1e-9, atol=1e-9)
 
 
+@pytest.mark.pure_python
 @pytest.mark.parametrize("step", STEPS[1:], ids=str)
 def test_a_run_goes_on_with_its_step_rule(step):
     X, y, _ = data(losses.Logistic(), n_samples=50)

@@ -1,0 +1,137 @@
+"""What whole runs take and come to, number by number.
+
+Other tests hold results against oracles. A fault that costs sets, steps or rows leaves the optimum
+where it is, and a small one hides in a tolerance: so the numbers of some runs are in `costs.json`.
+Sums of compiled loops have another order, so they are those of loops without compilation. After a
+change that is meant to change them:
+
+    NUMBA_DISABLE_JIT=1 PYTHONPATH=tests python tests/core/test_costs.py
+"""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import path_cases
+import pytest
+from few_points import LAM, FewPoints, N
+from numba import config
+from path_cases import OFFSET
+from solver_cases import DATA, LOSSES, finished_run, make_any_rows, make_task, run_pegasos
+
+from kpegasos import PegasosSVC, sdca
+from kpegasos.core.averaging import AVERAGES
+from kpegasos.core.state import ROW_HITS, SIZE, STEPS, LoopParameters, PegasosOptions, new_state
+from kpegasos.core.views import KernelView
+from kpegasos.core.working_sets import (
+    DONE,
+    ENOUGH,
+    LEFT,
+    SETS_DONE,
+    WANTED,
+    ascend,
+    new_working_sets,
+)
+from kpegasos.solvers.polish import polish
+
+TABLE = Path(__file__).with_name("costs.json")
+
+
+def sets_of(loss, size, n_ahead=0):
+    """Working sets whose rows are held only when they are asked for."""
+    case = FewPoints(loss)
+    state = new_state(N, N, PegasosOptions(average=None), LAM, 0).loop
+    slots, ticks = np.full(N, -1), np.full(N, -1, dtype=np.int64)
+    view = KernelView(case.K, slots, ticks, case.K.diagonal() + OFFSET, OFFSET)
+    sets = new_working_sets(size, size + n_ahead, n_ahead, np.zeros(N, dtype=bool), adds=True)
+    sets.counts[LEFT], sets.counts[SETS_DONE], sets.scalars[ENOUGH] = 60, 0, 1e-5
+    parameters, asked = LoopParameters(LAM, N, 1, False, False), []
+    while ascend(state, view, sets, case.examples, parameters) != DONE:
+        wanted = sets.wanted[: sets.counts[WANTED]]
+        asked.append(wanted.size)
+        slots[:] = -1
+        slots[wanted] = wanted
+    yield from (sets.counts[SETS_DONE], *asked, state.counters[STEPS], state.counters[ROW_HITS])
+    yield from (state.scalars[SIZE], *state.alpha)
+
+
+def path_of(size, held, patience):
+    """Cells of two folds, in the order in which they are solved."""
+    path = path_cases.make_path(enough=1e-6, patience=patience)
+    statuses = path_cases.run(path, held=held, pause=7, size=size)
+    yield from (len(statuses), *path.n_sets, *path.additions, *path.duals)
+
+
+def records_of(history):
+    """Each record but for its seconds."""
+    for record in history:
+        yield from record._replace(seconds=0.0)
+
+
+def ascent_of(source, tol, **options):
+    yield from records_of(sdca(make_task(), make_any_rows(source), tol=tol, **options).history)
+
+
+def polish_of(source, **options):
+    running = finished_run(make_task(weighted=True), make_any_rows(source), n_steps=30, **options)
+    yield from records_of(polish(running, tol=1e-6, max_epochs=200).history)
+
+
+def pegasos_of(source, **options):
+    result = run_pegasos(make_any_rows(source), checkpoints="epoch", **options)
+    yield from (*records_of(result.history), result.gap, result.dual_bound)
+
+
+def fit_of(**options):
+    y = DATA.y + 2 * (DATA.X[:, 0] > 0)
+    model = PegasosSVC(C=10.0, random_state=0, tol=1e-3, **options).fit(DATA.X, y)
+    for history in model.history_:
+        yield from records_of(history)
+    yield from (*model.n_support_, *model.intercept_, *model.relative_gap_)
+
+
+RUNS = {
+    **{f"sets, {type(loss).__name__}": lambda own=loss: sets_of(own, 4, 3) for loss in LOSSES},
+    "sets of two": lambda: sets_of(LOSSES[0], 2),
+    "sets of all": lambda: sets_of(LOSSES[0], 12),
+    "path": lambda: path_of(8, None, 10**6),
+    "path, rows asked for": lambda: path_of(5, [], 10**6),
+    "path, hard cells": lambda: path_of(4, None, 2),
+    "single coordinates": lambda: ascent_of("dense", 1e-6, random_state=0),
+    "sparse coordinates": lambda: ascent_of("csr", 1e-6, random_state=0),
+    "ascent, rows cached": lambda: ascent_of("cached", 1e-6, random_state=0),
+    "ascent, rows evicted": lambda: ascent_of("evicting", 1e-6, random_state=0),
+    "polish, rows cached": lambda: polish_of("cached"),
+    "polish, features": lambda: polish_of("dense", batch_size=3),
+    "polish, no rows held": lambda: polish_of("uncached_small", average=None),
+    **{
+        f"Pegasos, {average}": lambda own=average: pegasos_of("evicting", average=own)
+        for average in AVERAGES
+    },
+    "Pegasos, projected": lambda: pegasos_of("cached", projection=True, batch_size=3),
+    "Pegasos, drawn anew": lambda: pegasos_of("csr", sampling="uniform", weighted=True),
+    "pairs": lambda: fit_of(polish=True),
+    "pairs, not polished": lambda: fit_of(),
+    "pairs, free intercept": lambda: fit_of(polish=True, fit_intercept="free"),
+}
+
+
+def found(name):
+    """The numbers of a run, to ten digits."""
+    return [float(f"{float(number):.10g}") for number in RUNS[name]()]
+
+
+@pytest.mark.pure_python
+@pytest.mark.skipif(not config.DISABLE_JIT, reason="numbers of loops under NUMBA_DISABLE_JIT=1")
+@pytest.mark.filterwarnings("ignore:PegasosSVC did not reach tol")
+@pytest.mark.parametrize("name", RUNS)
+def test_runs_take_what_they_took(name):
+    expected = json.loads(TABLE.read_text(encoding="utf-8"))
+    assert list(expected) == list(RUNS)
+    assert found(name) == pytest.approx(expected[name], rel=1e-7, abs=1e-13, nan_ok=True)
+
+
+if __name__ == "__main__":
+    numbers = {name: found(name) for name in RUNS}
+    lines = (f"{json.dumps(name)}: {json.dumps(own)}" for name, own in numbers.items())
+    TABLE.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
