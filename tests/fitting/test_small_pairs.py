@@ -237,6 +237,7 @@ OF_PAIRS = ["gram", "rounding", "members", "label", "weight", "ends", "key", "ki
 OF_RUNS = ["alpha", "coef", "margins", "numbers"]
 
 
+@pytest.mark.pure_python
 @pytest.mark.parametrize("name", [*OF_PAIRS, *OF_RUNS, "records"])
 def test_shorter_arrays_are_refused(name, monkeypatch):
     pairs, found, rows, *others = arguments_of(monkeypatch)
@@ -250,6 +251,7 @@ def test_shorter_arrays_are_refused(name, monkeypatch):
         small_runs.run_pairs(pairs, found, rows, *others)
 
 
+@pytest.mark.pure_python
 def test_members_beyond_the_matrix_are_refused(monkeypatch):
     pairs, *others = arguments_of(monkeypatch)
     pairs.members[0] = len(pairs.gram)
