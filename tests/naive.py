@@ -196,13 +196,6 @@ def primal(coef, K, y, lam, weight=None, *, offset=0):
     return float(lam) / 2 * norm_sq + _mean_hinge(f, y, weight)
 
 
-def linear_primal(w, X, y, lam, weight=None, *, intercept_scaling=0):
-    """P(w) at an explicit w, whose last entry belongs to the constant feature."""
-    w = [float(v) for v in w]
-    f = [linear(w, [*row, float(intercept_scaling)]) for row in _plain(X)]
-    return float(lam) / 2 * linear(w, w) + _mean_hinge(f, y, weight)
-
-
 def _mean_hinge(f, y, weight):
     omega = _weights(weight, len(f))
     losses = (o * max(0.0, 1 - s * v) for o, s, v in zip(omega, _labels(y), f, strict=True))
