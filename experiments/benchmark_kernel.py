@@ -520,7 +520,8 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         f"Polished Pegasos is {often} on large problems: {_finding(levels, list(large))}",
         f"RBF kernel; large problems in {_LARGE}, median seconds of the whole fit, pale: the "
         "range; each mark is a tolerance or a number of epochs. Above the panels: speed against "
-        f"peers at {LEVEL:.1%}" + (f". Vectors of the processor: {used}." if used else "."),
+        f"peers at {LEVEL:.1%}; ahead: ranges that do not meet"
+        + (f". Vectors of the processor: {used}." if used else "."),
     )
 
 
