@@ -1,5 +1,6 @@
 """The search against fits of every cell by themselves, with certificates and without."""
 
+import time
 import warnings
 
 import numpy as np
@@ -186,6 +187,20 @@ def test_table_has_the_columns_of_GridSearchCV_and_its_own():
     np.testing.assert_array_equal(
         frame["max_relative_gap"], frame.filter(regex="split._relative_gap").max(axis=1)
     )
+
+
+def test_seconds_of_cells_and_refit_are_parts_of_the_clock():
+    X, y = blobs(2, n_samples=300)
+    search, _ = searched("rbf", n_jobs=1)
+    begin = time.perf_counter()
+    search.fit(X, y)
+    elapsed = time.perf_counter() - begin
+    table, parts = search.cv_results_, [search.refit_time_]
+    for name in ("mean_fit_time", "mean_score_time"):
+        assert (table[name] > 0.0).all()
+        parts.append(FOLDS.n_splits * table[name].sum())
+    assert min(parts) > 0.0
+    assert sum(parts) <= elapsed
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
