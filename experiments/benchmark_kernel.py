@@ -513,14 +513,14 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     used = ", ".join(results.get("vectors") or [])
     at = select(levels, level=LEVEL, dtype=_LARGE)
     leads = [row["lead"] for row in at if "lead" in row and row["problem"] not in SMALL]
-    never = "never slower" if min(leads, default=0) >= 0 else "not always fastest"
+    never = "never clearly slower" if min(leads, default=0) >= 0 else "not always fastest"
     often = "fastest" if min(leads, default=0) > 0 else never
     return plots.state(
         figure,
         f"Polished Pegasos is {often} on large problems: {_finding(levels, list(large))}",
         f"RBF kernel; large problems in {_LARGE}, median seconds of the whole fit, pale: the "
         "range; each mark is a tolerance or a number of epochs. Above the panels: speed against "
-        f"peers at {LEVEL:.1%}; ahead: ranges that do not meet"
+        f"peers at {LEVEL:.1%}; ahead: medians 5% apart, ranges that do not meet"
         + (f". Vectors of the processor: {used}." if used else "."),
     )
 

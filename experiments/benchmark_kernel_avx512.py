@@ -14,7 +14,7 @@ from experiments import benchmark_kernel
 from experiments._meta import vectors
 from experiments._run import ExperimentContext
 
-FULL_TIME = "20 min"
+FULL_TIME = "30 min"
 QUICK_TIME = "30 s"
 
 GROUPS = ("small", *benchmark_kernel.PROBLEMS)

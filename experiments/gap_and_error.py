@@ -408,9 +408,9 @@ def _told_polish(results: dict[str, Any]) -> Claim:
         OURS,
         f"With `polish=True` a gap of {percent(TOLS[0], 0)} instead of {percent(TOLS[1], 0)} takes "
         f"{percent(saved, 0)} fewer kernel values (median) and changes the mean test error by "
-        f"{_told_points(points)} points. The error is final in {well} of the runs. Pegasos alone "
-        f"has computed {percent(float(np.median(by_then)), 0)} of its kernel values when its error "
-        "is final (median), as rows are kept.",
+        f"{_told_points(points)} points. The share of runs with a final error is {well}. Pegasos "
+        f"alone has computed {percent(float(np.median(by_then)), 0)} of its kernel values when its "
+        "error is final (median), as rows are kept.",
     )
 
 
@@ -456,9 +456,10 @@ def _told_rules(runs: list[Run]) -> Claim:
         f"A limit of the gap for each C {better} counting epochs.",
         OURS,
         f"Each rule is chosen to end {percent(RELIABLE, 0)} of the runs on the other sets with a "
-        f"final error. On the set left out, the share with a final error is {', '.join(parts)}. "
-        f"Mean test errors there differ from the final ones by {costs} points. Chosen on all sets, "
-        f"the limits of the gap are {limits}.",
+        "final error. On the set left out, the share with a final error is "
+        f"{'; '.join(parts[:-1])}; and {parts[-1]}. Mean test errors there differ from "
+        f"the final ones by {costs} points. Chosen on all sets, the limits of the gap are "
+        f"{limits}.",
     )
 
 
@@ -572,6 +573,6 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         f"at a gap of {_told_limits(results, max(Cs))}",
         f"RBF kernel, {m:,} training and {tested:,} test examples; median and 20–80% of "
         f"{len(results['seeds'])} runs. Dotted: one standard error; shaded: gaps up to "
-        f"{SMALL_GAP:.0%}. Final: the error stays within a standard error from there on. "
-        "Needed: the epochs to that; runs that never reach a gap count at their end.",
+        f"{SMALL_GAP:.0%}. Final: within a standard error at the stop. Needed: the "
+        "epochs from which on the error stays so; runs that never reach a gap count at their end.",
     )

@@ -1,4 +1,4 @@
-"""A few points for a loss, their kernel matrix, and what the definitions say of them."""
+"""A small problem for any loss, for the tests of loops."""
 
 import naive_losses
 import numpy as np
@@ -19,8 +19,8 @@ class FewPoints:
         self.y = number if loss.regression else np.where(number > 0, 1.0, -1.0)
         self.weight = rng.uniform(0.5, 1.5, N)
         self.weight /= self.weight.mean()
-        self.direction = np.ones(N) if loss.regression else self.y
-        self.examples = Examples(self.y, self.weight * self.direction, loss)
+        direction = np.ones(N) if loss.regression else self.y
+        self.examples = Examples(self.y, self.weight * direction, loss)
         self.name, self.parameters = type(loss).__name__, loss._asdict()
 
     def objective(self, coef):

@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from kpegasos.core import interior
+from kpegasos.utils.compiled import compiled
 
 pytestmark = pytest.mark.pure_python
 
@@ -51,11 +52,16 @@ def test_complementarity_is_summed():
     assert_allclose(out, 1.0 / (point.low / point.beta + point.high / point.room))
 
 
+@compiled()
+def multiplier_steps(beta, room, low, high, first, step, target):
+    return interior._multiplier_steps(beta, room, low, high, first, step, target)
+
+
 def test_multipliers_meet_their_complementarity_to_second_order():
-    """As of Mehrotra: β s = μ less what the predictor's steps of both come to as a product."""
+    """β · low and (1 − β) · high become μ less the product of the predictor's steps (Mehrotra)."""
     beta, low, high, first, step, target = 0.3, 0.7, 0.2, -0.05, 0.04, 0.01
     room = 1.0 - beta
-    lower, higher = interior._multiplier_steps(beta, room, low, high, first, step, target)
+    lower, higher = multiplier_steps(beta, room, low, high, first, step, target)
     of_low, of_high = -low * (1.0 + first / beta), -high * (1.0 - first / room)
     assert low * step + beta * lower == pytest.approx(target - beta * low - first * of_low)
     assert -high * step + room * higher == pytest.approx(target - room * high + first * of_high)
