@@ -260,11 +260,11 @@ def main(arguments=None):
     if options.list:
         print("\n".join(_row(fault._asdict()) for fault in faults))
         return 0
-    results = []
+    results, rooms = [], dict.fromkeys(fault.room for fault in faults)
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder) / "tree"
         shutil.copytree(ROOT, scratch, ignore=shutil.ignore_patterns(".git", ".*_cache"))
-        for room in dict.fromkeys(fault.room for fault in faults):
+        for room in rooms:
             kind, by = outcome(scratch, room, options.limit)
             if kind != "survived":
                 raise RuntimeError(f"tests of {room} fail without a fault: {by or kind}")
@@ -273,7 +273,7 @@ def main(arguments=None):
             print(_row(results[-1]), flush=True)
             if options.out:
                 options.out.write_text(json.dumps(results, indent=1), encoding="utf-8")
-    for room in dict.fromkeys(fault.room for fault in faults):
+    for room in rooms:
         of_room = [result["outcome"] for result in results if result["room"] == room]
         counts = ", ".join(f"{of_room.count(kind)} {kind}" for kind in sorted({*of_room}))
         print(f"{room}: {counts}")

@@ -190,6 +190,11 @@ def noisy(n_samples=120, seed=0):
     return X, np.where(X[:, 0] + X[:, 1] + rng.normal(size=n_samples) > 0.3, 1, -1)
 
 
+def untimed(history):
+    """The records of a history but for their seconds."""
+    return [record._replace(seconds=0.0) for record in history]
+
+
 def assert_same_result(a, b):
     assert_array_equal(a.alpha, b.alpha)
     assert_array_equal(a.coef, b.coef)

@@ -10,6 +10,7 @@ change that is meant to change them:
 
 import json
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ import pytest
 from few_points import LAM, FewPoints, N
 from numba import config
 from path_cases import OFFSET
-from solver_cases import DATA, LOSSES, finished_run, make_any_rows, make_task, run_pegasos
+from solver_cases import DATA, LOSSES, finished_run, make_any_rows, make_task, run_pegasos, untimed
 
 from kpegasos import PegasosSVC, sdca
 from kpegasos.core.averaging import AVERAGES
@@ -63,32 +64,26 @@ def path_of(size, held, patience):
     yield from (len(statuses), *path.n_sets, *path.additions, *path.duals)
 
 
-def records_of(history):
-    """Each record but for its seconds."""
-    for record in history:
-        yield from record._replace(seconds=0.0)
-
-
 def ascent_of(source):
     rows = make_any_rows(source)
-    yield from records_of(sdca(make_task(), rows, tol=1e-6, random_state=0).history)
+    yield from chain(*untimed(sdca(make_task(), rows, tol=1e-6, random_state=0).history))
 
 
 def polish_of(source, **options):
     running = finished_run(make_task(weighted=True), make_any_rows(source), n_steps=30, **options)
-    yield from records_of(polish(running, tol=1e-6, max_epochs=200).history)
+    yield from chain(*untimed(polish(running, tol=1e-6, max_epochs=200).history))
 
 
 def pegasos_of(source, **options):
     result = run_pegasos(make_any_rows(source), checkpoints="epoch", **options)
-    yield from (*records_of(result.history), result.gap, result.dual_bound)
+    yield from (*chain(*untimed(result.history)), result.gap, result.dual_bound)
 
 
 def fit_of(**options):
     y = DATA.y + 2 * (DATA.X[:, 0] > 0)  # three classes: −1, 1 and 3
     model = PegasosSVC(C=10.0, random_state=0, tol=1e-3, **options).fit(DATA.X, y)
     for history in model.history_:
-        yield from records_of(history)
+        yield from chain(*untimed(history))
     yield from (*model.n_support_, *model.intercept_, *model.relative_gap_)
 
 
