@@ -56,6 +56,8 @@ class Documents:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._read: dict[str, dict[str, Any]] = {}
+        self._changed: dict[str, bool] = {}
+        self._claims: dict[str, list[Claim] | None] = {}
 
     @cached_property
     def experiments(self) -> dict[str, Experiment]:
@@ -87,7 +89,9 @@ class Documents:
 
     def changed(self, name: str) -> bool:
         """Say whether an experiment's own code has changed since, or may have."""
-        return experiment_changed(self.experiments[name], self.meta(name))
+        if name not in self._changed:
+            self._changed[name] = experiment_changed(self.experiments[name], self.meta(name))
+        return self._changed[name]
 
     @cached_property
     def _newest_package(self) -> str:
@@ -110,12 +114,14 @@ class Documents:
 
     def claims(self, name: str) -> list[Claim] | None:
         """Return what an experiment says; None if its results are of an older form."""
-        try:
-            return self.experiments[name].claims(self.results(name))
-        except (KeyError, StopIteration):
-            if not self.changed(name):
-                raise
-            return None
+        if name not in self._claims:
+            try:
+                self._claims[name] = self.experiments[name].claims(self.results(name))
+            except (KeyError, StopIteration):
+                if not self.changed(name):
+                    raise
+                self._claims[name] = None
+        return self._claims[name]
 
 
 def pages(root: Path) -> list[Path]:

@@ -39,10 +39,18 @@ def tree_of(path):
     return parsed(path.read_text(encoding="utf-8"))
 
 
+def statements(node):
+    """All statements below a node, without a look into their expressions."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
+            yield child
+            yield from statements(child)
+
+
 def imports_of(path):
     """Full names of all modules and of what is imported from them."""
     names = set()
-    for node in ast.walk(tree_of(path)):
+    for node in statements(tree_of(path)):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -74,7 +82,7 @@ DEFINITIONS = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 def lines_of_docstrings(node):
     """Lines of a definition and of those inside it that document them."""
     found = 0
-    for inner in ast.walk(node):
+    for inner in [node, *statements(node)]:
         if isinstance(inner, DEFINITIONS) and ast.get_docstring(inner, clean=False) is not None:
             found += inner.body[0].end_lineno - inner.body[0].lineno + 1
     return found
@@ -83,7 +91,7 @@ def lines_of_docstrings(node):
 def too_long(path):
     """Definitions beyond their limit, docstrings not counted, as sentences."""
     lines = path.read_text(encoding="utf-8").splitlines()
-    for node in ast.walk(tree_of(path)):
+    for node in statements(tree_of(path)):
         if isinstance(node, DEFINITIONS):
             length = node.end_lineno - node.lineno + 1
             if length > limit_of(node):  # most are not: docstrings are looked for in the others

@@ -92,6 +92,7 @@ EXPERIMENTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_figure_states_a_finding_and_can_be_read(name):
     results = json.loads((HERE / "results" / f"{name}.json").read_bytes())["results"]

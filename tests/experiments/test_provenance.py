@@ -50,23 +50,19 @@ def test_stale_names_results_and_what_has_changed(bench, monkeypatch, capsys):
     assert _stale(bench, capsys) == [["line", "unknown", "unknown", "unknown"]]
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "reasons"),
-    [
+def test_stale_names_changes_of_the_experiment_that_matter(bench, capsys):
+    bench("line")
+    for old, new, reasons in (
         ("np.float64(i) / 3", "np.float64(i) / 4", ["experiment"]),
         ("Not the first line.", "The verdict.", []),  # a docstring
         ("def compute", "# A comment.\ndef compute", []),
         ("Ünïcode", "Unicode", []),  # of the plot
         ('FULL_TIME = "2 s"', 'FULL_TIME = "3 s"', []),
         ("import os\n", "import os\nif TYPE_CHECKING:\n    import re\n", []),
-    ],
-)
-def test_stale_names_changes_of_the_experiment_that_matter(bench, capsys, old, new, reasons):
-    bench("line")
-    source = bench.module.read_text()
-    assert old in source
-    bench.module.write_text(source.replace(old, new))
-    assert [line[-1] for line in _stale(bench, capsys, "line")] == reasons
+    ):
+        assert old in bench.source
+        bench.module.write_text(bench.source.replace(old, new))
+        assert [line[-1] for line in _stale(bench, capsys, "line")] == reasons
 
 
 @pytest.mark.parametrize(("room", "counts"), [("core", True), ("cli", False), ("plotting", False)])

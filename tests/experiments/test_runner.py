@@ -90,28 +90,20 @@ def test_run_writes_results_table_and_figures(bench):
     assert set(_contents(bench.root / "elsewhere" / "results")) == {"line.json", "line.csv"}
 
 
-# Quick runs
+# Runs that are not full
 
 
-def test_quick_leaves_full_results_alone(bench):
-    bench("line")
-    folders = bench.folder / "results", bench.root / "figures"
-    before = [_contents(folder) for folder in folders]
-    assert bench("line", "--quick") == 0
-    assert [_contents(folder) for folder in folders] == before
-    quick = bench.results("build/quick/results")
-    assert (len(quick["results"]["table"]), quick["meta"]["quick"]) == (3, True)
-
-
-def test_set_constants_and_what_is_made_of_them_leave_full_results_alone(
-    bench, capsys, monkeypatch
-):
+def test_quick_and_set_leave_full_results_alone(bench, capsys, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", "")
     monkeypatch.setattr(sys, "path", [*sys.path])
     bench("line")
     assert "✓ A line is straight. It is." in capsys.readouterr().out
     folders = bench.folder / "results", bench.root / "figures"
     before = [_contents(folder) for folder in folders]
+    assert bench("line", "--quick") == 0
+    quick = bench.results("build/quick/results")
+    assert (len(quick["results"]["table"]), quick["meta"]["quick"]) == (3, True)
+    capsys.readouterr()
     assert bench("line", "--set", "N_ROWS=2", "--set", "SEEDS=5") == 0
     assert [_contents(folder) for folder in folders] == before
     changed = bench.results("build/set/results")["results"]

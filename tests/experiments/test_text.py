@@ -156,12 +156,9 @@ def test_claims_stand_below_their_figure_and_are_counted(claiming):
     assert "1 that it does not (✗)" in verdicts(Documents(claiming.folder))
 
 
-def test_quick_run_prints_no_verdict(claiming, capsys):
+def test_text_command_writes_the_blocks_and_a_quick_run_no_verdict(claiming, capsys):
     assert claiming("line", "--quick") == 0
     assert not re.search("[✓~✗]|It rises", capsys.readouterr().out)
-
-
-def test_text_command_writes_the_blocks(claiming, capsys, monkeypatch):
     page = claiming.root / "README.md"
     page.write_text("<!-- begin: experiments -->\n<!-- end: experiments -->\n")
     assert claiming("--text") == 0
