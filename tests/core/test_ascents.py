@@ -4,12 +4,14 @@ import naive_losses
 import numpy as np
 import pytest
 from few_points import LAM, FewPoints, N
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from solver_cases import LOSSES, TWO_LOSSES
 
 from kpegasos import losses
 from kpegasos.core.evaluation import DualLine, largest_multiple, loss_errors, steepness
-from kpegasos.core.state import LoopParameters, PegasosOptions, new_state
+from kpegasos.core.state import Examples, LoopParameters, PegasosOptions, new_state
 from kpegasos.core.views import KernelView
 from kpegasos.core.working_sets import DONE, ENOUGH, LEFT, SETS_DONE, ascend, new_working_sets
 
@@ -54,7 +56,7 @@ def test_dual_line_is_the_dual_and_its_best_the_best_multiple(loss):
         assert line.bound(theta, 0.0) <= line.value(theta)
         assert line.bound(theta, 0.1) <= line.value(theta) - 0.049 * theta**2
     most = min(largest_multiple(loss, beta), 50.0)
-    best = max(dual(theta) for theta in np.linspace(0.0, most, 4001))
+    best = max(dual(theta) for theta in np.linspace(0.0, most, 1001))
     assert line.value(line.best()) >= best - 1e-9
     assert line.bound(line.best(), 0.0) <= case.optimum() + 1e-12
     nothing = DualLine(loss, np.zeros(N), case.y, case.weight, 0.0, LAM)
@@ -78,3 +80,60 @@ def test_errors_of_losses_bound_what_errors_of_decisions_do(loss):
     if np.isfinite(loss.lipschitz):
         felt = bounds > 0.0
         assert_allclose(bounds[felt], loss.lipschitz * errors[felt])
+
+
+# --- the quadratic problem of the hinge, in a box -------------------------------------------------
+
+
+def maximise_in_box(hessian, gradient, values, n_sets):
+    """Maximise ``gradientᵀ (x − values) − ½ (x − values)ᵀ hessian (x − values)`` over [0, 1]ⁿ.
+
+    By working sets of all variables; values and gradient are brought up to date.
+    """
+    n = values.size
+    state = new_state(n, n, PegasosOptions(average=None), 1.0 / n, 0).loop
+    state.alpha[:], state.image[:] = values, 1.0 - gradient
+    view = KernelView(hessian, np.arange(n), np.zeros(n, np.int64), hessian.diagonal().copy(), 0.0)
+    sets = new_working_sets(n, n, 0, np.full(n, True), adds=True)
+    sets.counts[LEFT], sets.scalars[ENOUGH] = n_sets, -1.0
+    examples = Examples(np.ones(n), np.ones(n))
+    assert ascend(state, view, sets, examples, LoopParameters(1.0 / n, n, 1, False, False)) == DONE
+    values[:], gradient[:] = state.alpha, 1.0 - state.image
+
+
+def definite(rng, n, rank, condition):
+    factor = rng.normal(size=(n, rank)) * np.geomspace(1.0, condition**-0.5, rank)
+    return factor @ factor.T
+
+
+@settings(max_examples=50)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 30), st.integers(0, 25), st.floats(0.0, 8.0))
+def test_maximise_in_box_never_falls_and_comes_to_an_optimum_within(seed, n, lacking, decades):
+    rng = np.random.default_rng(seed)
+    hessian = definite(rng, n, max(1, n - lacking), 10.0**decades)
+    gradient, values = rng.normal(size=n), rng.uniform(size=n)
+    start, slope = values.copy(), gradient.copy()
+    for _ in range(4):
+        maximise_in_box(hessian, gradient, values, 1)
+        moved = values - start
+        assert values.min() >= 0.0
+        assert values.max() <= 1.0
+        assert slope @ moved - 0.5 * moved @ hessian @ moved >= -1e-10
+        assert_allclose(gradient, slope - hessian @ moved, rtol=1e-8, atol=1e-8)
+    # How far a projected gradient step of unit length moves.
+    assert np.abs(np.clip(values + gradient, 0.0, 1.0) - values).max() < 1e-4
+
+
+def test_maximise_in_box_follows_a_line_to_its_end():
+    """Without curvature the slope alone decides."""
+    values = np.array([0.5, 0.5, 0.5])
+    maximise_in_box(np.zeros((3, 3)), np.array([1.0, 0.0, -1.0]), values, 1)
+    assert values.tolist() == [1.0, 0.5, 0.0]
+
+
+def test_maximise_in_box_does_not_know_the_scale_of_the_hessian():
+    """A maximum a millionth from its bound, where steps are smaller still."""
+    hessian = definite(np.random.default_rng(5), 30, 30, 10.0)
+    optimum, values = np.linspace(1e-6, 2e-6, 30), np.zeros(30)
+    maximise_in_box(1e12 * hessian, 1e12 * hessian @ optimum, values, 3)
+    assert_allclose(values, optimum, rtol=1e-4)

@@ -2,7 +2,6 @@
 
 import copy
 from fractions import Fraction
-from itertools import pairwise
 
 import naive
 import numpy as np
@@ -27,7 +26,18 @@ from path_cases import (
     run,
 )
 
-from kpegasos.core.path import CELL, HARD, PAUSED, path_sums, remove_held_out
+from kpegasos.core.path import (
+    CELL,
+    HARD,
+    PAUSED,
+    active_examples,
+    gap_of_each,
+    gather,
+    path_sums,
+    remove_held_out,
+)
+from kpegasos.core.state import Examples, PegasosOptions, new_state
+from kpegasos.core.views import KernelView
 from kpegasos.core.working_sets import NEED_ROWS
 
 pytestmark = pytest.mark.pure_python
@@ -66,30 +76,20 @@ def test_follow_solves_a_fold_as_if_it_were_alone():
         assert_array_equal(path.n_sets[of_fold], alone.n_sets)
 
 
-def test_follow_begins_a_fold_at_its_start():
-    """At the best multiple of it: a share of a solution is as good as the solution."""
+def test_follow_begins_at_the_start_of_a_fold_and_carries_solutions_on():
+    """At the best multiple: a share of a solution is as good, and the same value is solved."""
     solved = make_path(enough=1e-6)
     run(solved)
-    path = make_path()
-    first = [0, LAMS.shape[1]]
-    for cell, share in zip(first, (1.0, 0.3), strict=True):
-        path.alphas[cell] = share * solved.alphas[cell]
-        path.images[cell] = share * solved.images[cell]
+    path, begun = make_path(lams=LAMS[:, [0, 0, 1, 1]]), [0, 3]
+    for cell, of_solved, share in zip([0, 4], begun, (1.0, 0.3), strict=True):
+        path.alphas[cell] = share * solved.alphas[of_solved]
+        path.images[cell] = share * solved.images[of_solved]
     run(path)
-    assert not path.n_sets[first].any()
-    assert solved.n_sets[first].all()
-    assert_allclose(path.alphas[first], solved.alphas[first], rtol=1e-2, atol=1e-12)
+    assert solved.n_sets.all()
+    assert_array_equal(path.n_sets > 0, np.tile([False, False, True, False], 2))
+    assert_allclose(path.alphas[[0, 4]], solved.alphas[begun], rtol=1e-2, atol=1e-12)
+    assert_allclose(path.alphas[[1, 3, 5, 7]], path.alphas[[0, 2, 4, 6]], rtol=1e-2)
     assert (path.gaps <= ENOUGH).all()
-
-
-def test_follow_carries_a_solution_to_the_next_value():
-    """A value that follows itself is solved when it is begun."""
-    lams = np.repeat(LAMS[:, 1:2], 2, axis=1)
-    path = make_path(lams=lams)
-    run(path)
-    assert path.n_sets[[0, 2]].all()
-    assert not path.n_sets[[1, 3]].any()
-    assert_allclose(path.alphas[[1, 3]], path.alphas[[0, 2]], rtol=1e-2)
 
 
 def test_additions_bound_the_error_of_the_image():
@@ -161,11 +161,10 @@ def test_follow_says_that_a_cell_is_hard():
 
 
 def test_follow_gives_a_cell_up_that_gains_nothing():
-    path = make_path(enough=-1.0)
+    path, paused = make_path(enough=-1.0), make_path(enough=-1.0)
     run(path)
     assert (path.n_sets < 2000).all()
     assert (path.gaps < 1e-7).all()
-    paused = make_path(enough=-1.0)
     run(paused, pause=1)
     assert_same_path(paused, path)
 
@@ -198,16 +197,13 @@ def test_gap_and_dual_are_those_of_the_best_multiple(scale):
         assert dual >= max(values) - 1e-12
 
 
-@pytest.mark.parametrize("parts", [1, 3])
-def test_remove_held_out_leaves_images_of_the_others(parts):
-    """Coefficients of all examples become those of a fold, and the image with them."""
+def test_remove_held_out_leaves_images_of_the_others():
+    """Coefficients of all examples become those of a fold, and the image with them, by parts."""
     path, (_, view) = make_path(), beginning()
-    alpha = RNG.uniform(size=N)
-    moves = alpha * LABEL
+    moves = RNG.uniform(size=N) * LABEL
     path.images[:] = (GRAM + OFFSET) @ moves
     cells, members = np.array([0, 3]), np.arange(N)
-    bounds = np.linspace(0, N, parts + 1).astype(int)
-    for first, last in pairwise(bounds):
+    for first, last in ((0, 12), (12, N)):
         remove_held_out(path, cells, view, members, moves, first, last)
     for cell in range(path.lams.size):
         trained = WEIGHTS[path.folds[cell]] > 0.0 if cell in cells else np.full(N, True)
@@ -219,8 +215,7 @@ def test_path_sums_are_those_of_the_definitions():
     path = make_path()
     run(path)
     rounding = np.linspace(1.0, 2.0, N)
-    coefs, margins = np.empty((2, 3, N))
-    sums = np.empty((3, 7))
+    coefs, margins, sums = np.empty((3, N)), np.empty((3, N)), np.empty((3, 7))
     path_sums(path, 2, rounding, coefs, margins, sums)
     for k, cell in enumerate([2, 3, 4]):
         weight, lam = WEIGHTS[path.folds[cell]], path.lams[cell]
@@ -233,3 +228,64 @@ def test_path_sums_are_those_of_the_definitions():
         expected = [loss, norm, coef @ weight, coef.max(), coef @ (weight * rounding)]
         expected += [weight @ rounding, path.alphas[cell] @ weight]
         assert_allclose(sums[k], expected, atol=1e-10)
+
+
+# --- which examples of a hard cell are gone over alone, and the kernel values between them --------
+
+
+@pytest.mark.parametrize("lam", [1e-4, 0.01, 1.0])
+def test_gaps_of_all_examples_add_up_to_the_duality_gap(lam):
+    state, _ = beginning()
+    state.alpha[:] = np.clip(RNG.normal(0.5, 1.0, N), 0.0, 1.0) * (WEIGHTS[0] > 0.0)
+    signed = LABEL * WEIGHTS[0]
+    state.image[:] = GRAM @ (state.alpha * signed)
+    gaps = gap_of_each(state, Examples(LABEL, signed), 1.0 / (lam * N))
+    primal = naive.primal(state.alpha * signed / (lam * N), GRAM, LABEL, lam, WEIGHTS[0])
+    dual = naive.dual(state.alpha, GRAM, LABEL, lam, WEIGHTS[0])
+    assert gaps.sum() == pytest.approx(N * (primal - dual), rel=1e-9, abs=1e-9)
+    assert (gaps >= 0.0).all()
+    assert not gaps[WEIGHTS[0] == 0.0].any()
+
+
+def test_active_examples_violate_or_are_free_and_then_lie_near_the_margin():
+    """An example off its bounds matters though it is optimal where it is; held out ones do not."""
+    label = np.resize([1.0, -1.0, -1.0], 10)
+    weight = np.array([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0])
+    state = new_state(10, 10, PegasosOptions(average=None), 1.0, 0).loop
+    examples = Examples(label, label * weight)
+
+    def active(margins, alpha, most):
+        state.image[:], state.alpha[:] = 0.1 * label * margins, alpha
+        return active_examples(state, examples, 10.0, most)
+
+    # Free at the margin, right at zero twice, free again, right at one and at zero, wrong at one
+    # and at zero, the one by more; held out.
+    margins = np.array([1.0, 1.001, 3.0, 1.0, 0.999, 2.0, 1.5, 0.1, 1.0, 0.5])
+    alpha = np.array([0.5, 0.0, 0.0, 0.5, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0])
+    for most, expected in (
+        (1, [7]),
+        (2, [6, 7]),
+        (4, [0, 3, 6, 7]),
+        (6, [0, 1, 3, 4, 6, 7]),
+        (7, [0, 1, 3, 4, 5, 6, 7]),
+        (30, range(8)),
+    ):
+        assert_array_equal(active(margins, alpha, most), expected)
+    # Free ones come before others that are at the margin as well, on a bound.
+    alpha = np.array([0.0, 1.0, 0.0, 1.0, 0.5, 1.0, 0.0, 0.5, 0.0, 0.0])
+    assert_array_equal(active(np.ones(10), alpha, 2), [4, 7])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_gather_finds_what_indices_find(dtype):
+    held = np.array([9, 3, 11, 2, 5])  # in another order than that of their examples
+    slots = np.full(N, -1)
+    slots[held] = np.arange(5)
+    values, ticks = GRAM[held].astype(dtype), np.zeros(5, dtype=np.int64)
+    view = KernelView(values, slots, ticks, GRAM.diagonal() + OFFSET, OFFSET)
+    for members in ([], [3], [9, 2, 3], [2, 3, 5, 9, 11]):
+        members = np.array(members, dtype=np.int64)
+        out = np.full((members.size, members.size), np.nan, dtype)
+        gather(view, members, out)
+        # Without the offset, which the view of the problem has itself.
+        assert_array_equal(out, GRAM[np.ix_(members, members)].astype(dtype))

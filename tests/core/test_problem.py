@@ -1,49 +1,37 @@
-"""Objective, dual and the certificate between them."""
+"""Problems of any two labels; objective, dual and the certificate between them."""
 
 import naive
 import numpy as np
+import pandas as pd
 import pytest
-from conftest import make_integers
-from covering import each_value
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from numpy.testing import assert_allclose
-from row_cases import KERNELS, make_gram
-from scipy import sparse
+from covering import each_pair
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.preprocessing import LabelEncoder
+from solver_cases import DATA, M, make_any_rows, run_pegasos, true_optimum
 
-from kpegasos import KernelMatrix, UncachedRows, linear_rows, make_problem, make_rows, pegasos
+from kpegasos import make_problem
 from kpegasos.core.averaging import AVERAGES
 from kpegasos.core.problem import dual_bound, mean_loss, primal
 
 pytestmark = pytest.mark.pure_python
 
-DATA = make_integers()
 K = naive.gram(DATA.X, DATA.X, "rbf", gamma=0.25)
-M = DATA.y.size
-each_weight = pytest.mark.parametrize("weighted", [False, True])
-each_offset = pytest.mark.parametrize("offset", [0.0, 2.25])
-
-
-def case(weighted, offset, seed):
-    """A problem, its kernel and the non-negative coefficients of a point, many of them zero."""
-    rng = np.random.default_rng(seed)
-    lam = float(rng.choice([1e-3, 0.1, 4.0]))
-    problem = make_problem(DATA.y, lam, DATA.weight if weighted else None)
-    coef = rng.exponential(size=M) * (rng.random(M) < 0.6)
-    signed = coef * problem.weight * DATA.y
-    margins = (K + offset) @ signed
-    return problem, coef, signed, margins, signed @ margins
 
 
 # --- values -------------------------------------------------------------------------------------
 
 
-@each_weight
-@each_offset
-@pytest.mark.parametrize("seed", range(5))
+@each_pair(weighted=[False, True], offset=[0.0, 2.25], seed=range(5))
 def test_primal_and_dual_bound_by_the_book(weighted, offset, seed):
     """The bound is the dual value of the best feasible multiple of β."""
-    problem, coef, signed, margins, norm = case(weighted, offset, seed)
+    rng = np.random.default_rng(seed)
+    problem = make_problem(
+        DATA.y, float(rng.choice([1e-3, 0.1, 4.0])), DATA.weight if weighted else None
+    )
+    coef = rng.exponential(size=M) * (rng.random(M) < 0.6)
+    signed = coef * problem.weight * DATA.y
+    margins = (K + offset) @ signed
+    norm = signed @ margins
     data = (DATA.y, problem.lam, DATA.omega if weighted else None)
     expected = naive.primal(signed, K, *data, offset=offset)
     assert_allclose(primal(margins, norm, problem), expected, rtol=1e-12)
@@ -57,90 +45,127 @@ def test_primal_and_dual_bound_by_the_book(weighted, offset, seed):
     share = min(1.0, slope / (2 * curvature))
     expected = share * slope - share**2 * curvature
     assert_allclose(dual_bound(coef, norm, problem), expected, rtol=1e-9)
-
-
-def test_dual_bound_is_never_negative():
-    problem = make_problem(DATA.y, 0.1)
+    # It is never negative.
     assert dual_bound(np.zeros(M), 0.0, problem) == 0.0
     assert dual_bound(np.full(M, 1e6), 1e30, problem) >= 0.0
 
 
 # --- the certificate ----------------------------------------------------------------------------
 
-SOURCES = {
-    "precomputed": lambda kernel, X, B: make_rows(
-        kernel.block(X, X), "precomputed", intercept_scaling=B
-    ),
-    "streamed": lambda kernel, X, B: UncachedRows(
-        KernelMatrix(kernel, X), intercept_scaling=B, tile_rows=3
-    ),
-    "cached": lambda kernel, X, B: make_rows(
-        sparse.csr_matrix(X), kernel, intercept_scaling=B, cache="cached"
-    ),
-    "vector": lambda _, X, B: linear_rows(X, intercept_scaling=B),
+
+@each_pair(
+    source=["precomputed", "evicting", "uncached", "dense", "csr"],
+    average=AVERAGES,
+    sampling=["permutation", "uniform"],
+    weighted=[False, True],
+    projection=[False, True],
+    B=[0.0, 2.0],
+)
+def test_certificate_holds_always_and_closes(source, average, sampling, weighted, projection, B):
+    """P(w) − min P ≤ gap and the dual bound ≤ min P, by an optimum from elsewhere."""
+    options = {"average": average, "sampling": sampling, "projection": projection}
+    best, gaps = true_optimum(weighted, B**2), []
+    for n_steps in (10, 2500):
+        rows = make_any_rows(source, intercept_scaling=B)
+        result = run_pegasos(rows, weighted=weighted, checkpoints="log", n_steps=n_steps, **options)
+        tiny = 1e-9 * (1.0 + result.history["objective_average"].max())
+        assert result.objective >= best - tiny
+        assert (result.history["dual_bound"] <= best + tiny).all()
+        assert (result.history["objective_average"] - best <= result.history["gap"] + tiny).all()
+        assert_allclose(result.gap, result.objective - result.dual_bound, atol=tiny)
+        gaps.append(result.relative_gap)
+    # The gap is not just valid: it goes to zero where the iterates converge.
+    assert gaps[1] < 0.25 * gaps[0]
+
+
+# --- labels of two classes, and C -----------------------------------------------------------------
+
+SIGNS = np.array([1.0, -1.0, -1.0, 1.0])
+BOTH = {
+    "signs": [1, -1, -1, 1],
+    "unsigned": np.array([7, 3, 3, 7], np.uint8),
+    "negative": [-1, -5, -5, -1],
+    "booleans": [True, False, False, True],
+    "bytes": [b"y", b"n", b"n", b"y"],
+    "objects": np.array(["spam", "ham", "ham", "spam"], object),
+    "numbers as objects": np.array([2, 1.0, 1, 2], object),
+    "nullable": pd.Series([True, False, False, True], dtype="boolean"),
+    "categories": pd.Series(["b", "a", "a", "b"], dtype="category"),
 }
 
 
-@st.composite
-def runs(draw):
-    """Any small problem and any way to run Pegasos on it."""
-    m = draw(st.integers(1, 7))
-    d = draw(st.integers(1, 3))
-    quarters = st.integers(-8, 8).map(lambda v: v / 4)
-    X = np.array(draw(st.lists(quarters, min_size=m * d, max_size=m * d))).reshape(m, d)
-    y = np.array(draw(st.lists(st.sampled_from([-1, 1]), min_size=m, max_size=m)))
-    weight = draw(st.none() | st.lists(st.integers(1, 20), min_size=m, max_size=m))
-    name = draw(st.sampled_from(sorted({*KERNELS} - {"sigmoid"})))
-    return {
-        "X": X,
-        "y": y,
-        "lam": 2.0 ** draw(st.integers(-4, 3)),
-        "weight": weight,
-        "kernel": name,
-        "source": draw(st.sampled_from([*SOURCES][: 4 if name == "linear" else 3])),
-        "B": draw(st.sampled_from([0.0, 1.0, 3.0])),
-        "options": {
-            "batch_size": draw(st.integers(1, m)),
-            "sampling": draw(st.sampled_from(["permutation", "uniform"])),
-            "projection": draw(st.booleans()),
-            "average": draw(st.sampled_from(AVERAGES)),
-            "n_steps": draw(st.integers(1, 60)),
-            "checkpoints": draw(st.sampled_from([None, "log", "epoch"])),
-            "random_state": draw(st.integers(0, 99)),
-        },
-    }
+@pytest.mark.parametrize("kind", BOTH)
+def test_problem_has_signs_for_any_two_labels(kind):
+    """Classes are sorted as scikit-learn sorts them."""
+    problem, labels = make_problem(BOTH[kind], 0.5), np.asarray(BOTH[kind])
+    if kind == "numbers as objects":
+        labels = labels.astype(float)
+    assert problem.y.dtype == np.float64
+    assert_array_equal(problem.y, SIGNS)
+    assert_array_equal(problem.classes, LabelEncoder().fit(labels).classes_)
+    assert_array_equal(problem.examples.label, SIGNS)
 
 
-@settings(max_examples=200)
-@given(runs())
-def test_certificate_holds_always(case):
-    """P(w) − min P ≤ gap and the dual bound ≤ min P, by an optimum from elsewhere."""
-    X, y, lam, B = case["X"], case["y"], case["lam"], case["B"]
-    problem = make_problem(y, lam, case["weight"])
-    rows = SOURCES[case["source"]](KERNELS[case["kernel"]], X, B)
-    result = pegasos(problem, rows, **case["options"])
-    gram = make_gram(case["kernel"], X, X)
-    best, _ = naive.optimum(gram, y, lam, problem.weight, offset=B**2, gap=1e-9)
-    tiny = 1e-9 * max(1.0, result.objective) + 1e-9
-    assert result.objective - best <= result.gap + tiny
-    assert result.dual_bound <= best + tiny
-    assert result.objective >= best - tiny
-    assert (result.history["dual_bound"] <= best + tiny).all()
-    assert_allclose(result.gap, result.objective - result.dual_bound, atol=tiny)
-    # The objective is that of the coefficients that were returned.
-    assert_allclose(
-        result.objective,
-        naive.primal(result.coef, gram, y, lam, problem.weight, offset=B**2),
-        rtol=1e-8,
-        atol=1e-9,
-    )
-    assert_allclose(result.margins, (gram + B**2) @ result.coef, rtol=1e-7, atol=1e-7)
+def test_problem_of_one_sign_keeps_it():
+    for sign in (1, -1, 1.0, -1.0):
+        problem = make_problem([sign] * 3, 1.0)
+        assert_array_equal(problem.y, np.full(3, float(sign)))
+        assert_array_equal(problem.classes, [-1, 1])
 
 
-@each_value(average=AVERAGES, sampling=["permutation", "uniform"])
-def test_certificate_closes(average, sampling):
-    """The gap is not just valid: it goes to zero where the iterates converge."""
-    options = {"average": average, "sampling": sampling, "random_state": 0}
-    problem, rows = make_problem(DATA.y, 0.1), make_rows(K, "precomputed")
-    gaps = [pegasos(problem, rows, n_steps=n, **options).relative_gap for n in (100, 10_000)]
-    assert gaps[1] < 0.2 * gaps[0]
+def test_problem_of_c_is_that_of_svc():
+    assert make_problem(SIGNS, C=0.5).lam == 1 / (0.5 * 4)
+    weighted = make_problem(SIGNS, sample_weight=[1, 2, 3, 4], C=0.5)
+    assert weighted.lam == 1 / (0.5 * 10)
+    assert_array_equal(weighted.weight, [0.4, 0.8, 1.2, 1.6])
+
+
+#: What is refused: the beginning of the sentence, a name, and values of it.
+OF_TWO = "y must hold labels of two classes, got"
+REFUSED = [
+    (rf"{OF_TWO} 1 of them, \[0\]", "y", [[0, 0]]),
+    (rf"{OF_TWO} 3 of them, \['a', 'b', 'c'\]", "y", [["a", "b", "c"]]),
+    (rf"{OF_TWO} 100 of them, \[0, 1, 2, 3, 4\]", "y", [np.arange(100)]),
+    ("y must hold a label for each .*NaN", "y", [[1, -1, np.nan], np.array([1, np.inf], object)]),
+    ("y must hold labels of one kind", "y", [np.array(["a", 1], object), pd.Series(["a", None])]),
+    ("y must hold labels such as integers or strings, got complex", "y", [[1j, -1]]),
+    ("y must hold labels .*, got timedelta", "y", [np.array([1, -1], "m8[s]")]),
+    ("y must be a non-empty vector of labels", "y", [[], 1, [[1, -1]], [[1], [1, -1]], {1, -1}]),
+    ("y must have no masked", "y", [np.ma.array([1, -1], mask=[True, False])]),
+    ("lam must be a positive finite", "lam", [0, -1, np.nan, np.inf, "1", True, [1], 10**400]),
+    ("C must be a positive finite", "C", [0, -1, np.nan, np.inf, "1", True, [1], 10**400]),
+    # Numbers next to the ends of float64 have few digits, or squares that are none.
+    ("lam must be at least", "lam", [1e-200]),
+    ("lam must be at most", "lam", [1e200]),
+    ("C must be at least", "C", [1e-200]),
+    ("C must be at most", "C", [1e200]),
+    ("lam must be given unless C is, got None instead", "lam", [None]),
+    (
+        "sample_weight must be 2 positive finite numbers",
+        "sample_weight",
+        [[1], [1, 0], [1, -1], [1, np.nan], [1, np.inf], [[1, 1]]],
+    ),
+    (
+        r"sample_weight must be .*numbers from 1e-100 to 1e\+100, got .* from",
+        "sample_weight",
+        [[1e-322] * 2, [1e-300] * 2, [1e300] * 2],
+    ),
+]
+
+
+@pytest.mark.parametrize(("match", "name", "values"), REFUSED, ids=str)
+def test_problem_refuses(match, name, values):
+    for value in values:
+        arguments = {"y": [1, -1], name: value}
+        if name != "C":
+            arguments = {"lam": 0.1} | arguments
+        with pytest.raises(ValueError, match=f"^{match}"):
+            make_problem(**arguments)
+
+
+def test_problem_refuses_c_beside_lam_and_weights():
+    with pytest.raises(ValueError, match=r"^C must be None where lam is given, got 1.0 instead"):
+        make_problem([1, -1], 0.1, C=1.0)
+    for size in (1e-100, 1e100):
+        with pytest.raises(ValueError, match=r"^C times the mean of sample_weight must"):
+            make_problem([1, -1], C=size, sample_weight=[size] * 2)

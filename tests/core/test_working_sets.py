@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from covering import each_pair
+from covering import each_pair, each_value
 from numpy.testing import assert_allclose, assert_array_equal
 from path_cases import GRAM, LABEL, OFFSET, N, beginning
 
@@ -36,10 +36,6 @@ def dual(state):
     return PARAMETERS.lam * (coef @ WEIGHT - 0.5 * norm)
 
 
-def new_sets(size, n_wanted=0, n_ahead=0, seen=(), *, adds=True):
-    return new_working_sets(size, n_wanted, n_ahead, np.isin(np.arange(N), seen), adds)
-
-
 def run(state, view, sets, n_sets):
     """Advance by so many sets, adding moves from outside where that is asked for."""
     sets.counts[LEFT] = n_sets
@@ -48,11 +44,10 @@ def run(state, view, sets, n_sets):
         add_moves(state, view, sets)
 
 
-@pytest.mark.parametrize("adds", [True, False])
-@pytest.mark.parametrize("size", [2, 7, 30, N])
+@each_value(adds=[True, False], size=[2, 7, 30, N])
 def test_ascend_raises_the_dual_and_keeps_the_margins(size, adds):
     state, view = beginning()
-    sets = new_sets(size, adds=adds)
+    sets = new_working_sets(size, 0, 0, np.full(N, False), adds)
     before = 0.0
     for _ in range(12):
         run(state, view, sets, 3)
@@ -67,7 +62,7 @@ def test_ascend_raises_the_dual_and_keeps_the_margins(size, adds):
 
 def test_ascend_asks_for_many_rows_at_once():
     state, view = beginning(held=[])
-    sets = new_sets(8, 8 + 20, 20)
+    sets = new_working_sets(8, 8 + 20, 20, np.full(N, False), True)
     sets.counts[LEFT] = 1
     assert ascend(state, view, sets, EXAMPLES, PARAMETERS) == NEED_ROWS
     wanted = sets.wanted[: sets.counts[WANTED]]
@@ -78,14 +73,14 @@ def test_ascend_asks_for_many_rows_at_once():
 
 def test_ascend_prefers_examples_that_were_asked_for():
     """A set of them does, as long as they violate optimality about as much as the worst."""
-    seen = np.arange(0, N, 2)
+    seen = np.arange(N) % 2 == 0
     state, view = beginning()
-    sets = new_sets(8, seen=seen)
+    sets = new_working_sets(8, 0, 0, seen.copy(), True)
     # At w = 0 all violate alike.
     run(state, view, sets, 1)
-    assert np.isin(sets.members[: sets.counts[MEMBERS]], seen).all()
+    assert seen[sets.members[: sets.counts[MEMBERS]]].all()
     run(state, view, sets, 200)
-    assert sets.seen.sum() > seen.size
+    assert sets.seen.sum() > seen.sum()
 
 
 # --- the largest of many keys ---------------------------------------------------------------------
@@ -96,8 +91,13 @@ def choose(keys, chosen, begin, end):
     return choose_largest(keys, chosen, begin, end)
 
 
-def keys_of(kind, n_keys):
-    rng = np.random.default_rng(n_keys)
+@each_pair(
+    kind=["any", "equal", "few candidates", "rising"],
+    n_keys=[1, 63, 64, 65, 1000],
+    number=[0, 1, 2, 17, 128],
+)
+def test_choose_largest_is_what_a_sort_finds(kind, n_keys, number):
+    rng, chosen = np.random.default_rng(n_keys), np.full(140, -1)
     keys = rng.normal(size=n_keys)
     if kind == "equal":
         keys = rng.integers(-2, 3, n_keys).astype(float)
@@ -105,16 +105,6 @@ def keys_of(kind, n_keys):
         keys[rng.random(n_keys) < 0.8] = -np.inf
     elif kind == "rising":
         keys.sort()
-    return keys
-
-
-@each_pair(
-    kind=["any", "equal", "few candidates", "rising"],
-    n_keys=[1, 63, 64, 65, 1000],
-    number=[0, 1, 2, 17, 128],
-)
-def test_choose_largest_is_what_a_sort_finds(kind, n_keys, number):
-    keys, chosen = keys_of(kind, n_keys), np.full(140, -1)
     end, total = choose(keys, chosen, 3, 3 + number)
     candidates = np.sort(keys[keys > -np.inf])[::-1][:number]
     found = chosen[3:end]

@@ -36,17 +36,16 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_rows_take_any_form(form):
-    columns = RNG.normal(size=(53, 2))
-    found, expected = (
-        [
-            make_rows(A, "rbf", gamma=0.1).product(columns),
-            make_rows(A, "rbf", gamma=0.1, cache="streamed").product(columns),
-            sdca(make_problem(Y, 0.1), linear_rows(A), random_state=0).w[:, None],
-        ]
-        for A in (FORMS[form], WHOLE.astype(float))
-    )
-    assert_allclose(np.vstack(found[:2]), np.vstack(expected[:2]), rtol=1e-12)
-    assert_allclose(found[2], expected[2], rtol=1e-9)
+    columns = np.linspace(-1.0, 2.0, 106).reshape(53, 2)
+
+    def results(A):
+        cached, streamed = (make_rows(A, "rbf", gamma=0.1, cache=c) for c in ("auto", "streamed"))
+        w = sdca(make_problem(Y, 0.1), linear_rows(A), random_state=0).w
+        return np.vstack((cached.product(columns), streamed.product(columns))), w
+
+    (found, w), (expected, w_expected) = results(FORMS[form]), results(WHOLE.astype(float))
+    assert_allclose(found, expected, rtol=1e-12)
+    assert_allclose(w, w_expected, rtol=1e-9)
 
 
 def test_rows_of_a_frame_lie_one_after_another():
@@ -69,58 +68,44 @@ def test_parameters_are_those_of_the_kernel_and_gamma_may_have_a_name(kernel):
         assert_allclose(rows.gram, naive.gram(X, X, kernel, gamma=gamma, **given), rtol=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("kernel", "name", "own"),
-    [
+def test_make_rows_refuses_parameters_that_the_kernel_has_not():
+    for kernel, name, own in (
         ("rbf", "degree", "among ['gamma']"),
         ("poly", "gama", "among ['gamma', 'degree', 'coef0']"),
-        ("linear", "gamma", "none"),
         ("precomputed", "gamma", "none"),
-    ],
-)
-def test_make_rows_refuses_parameters_that_the_kernel_has_not(kernel, name, own):
-    expected = f"parameters must be {own} for kernel={kernel!r}, got {name!r} instead"
-    with pytest.raises(TypeError, match=f"^{re.escape(expected)}$"):
-        make_rows(X @ X.T, kernel, **{name: 2.0})
+    ):
+        expected = f"parameters must be {own} for kernel={kernel!r}, got {name!r} instead"
+        with pytest.raises(TypeError, match=f"^{re.escape(expected)}$"):
+            make_rows(X @ X.T, kernel, **{name: 2.0})
 
 
-SCALE = {"kernel": "rbf", "gamma": "scale"}
+SCALE, AUTO = ({"kernel": "rbf", "gamma": gamma} for gamma in ("scale", "auto"))
+FRAMES = [
+    pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]}),
+    pd.DataFrame({"a": pd.to_datetime(["2020-01-01"])}),
+    pd.DataFrame({"a": [1, None]}, dtype="Int64"),
+    pd.DataFrame({"a": [1, None]}, dtype="float64"),
+]
+BUDGETS = [{"cache_mb": value} for value in ("Auto", "", None, True, 0, -1.0, np.nan)]
+REFUSED = [
+    ("kernel must be one of .* got 'gauss' instead", [X], [{"kernel": "gauss", "gamma": 2.0}]),
+    ("cache must be one of .*'streamed'.* got 'disk'", [X], [{"cache": "disk"}]),
+    ("gamma must be one of .*'scale'.* got '1'", [X], [{"kernel": "rbf", "gamma": "1"}]),
+    ("X must have rows and features for gamma='scale'", [np.empty((0, 3))], [SCALE]),
+    ("X must have rows and features for gamma='auto'", [np.empty((3, 0))], [AUTO]),
+    ("X must be finite", [np.full((3, 2), np.nan)], [SCALE]),
+    ("X must be large enough that", [1e-155 * np.eye(3), 1e-158 * np.eye(3)], [SCALE]),
+    ("X must (be finite|hold real numbers)", FRAMES, [{}]),
+    ("cache_mb must be a positive finite number", [X], BUDGETS),
+]
 
 
-@pytest.mark.parametrize(
-    ("match", "A", "options"),
-    [
-        ("kernel must be one of .* got 'gauss' instead", X, {"kernel": "gauss", "gamma": 2.0}),
-        ("cache must be one of .*'streamed'.* got 'disk'", X, {"kernel": "rbf", "cache": "disk"}),
-        ("gamma must be one of .*'scale'.* got '1'", X, {"kernel": "rbf", "gamma": "1"}),
-        *[
-            (f"X must have rows and features for gamma='{gamma}'", A, SCALE | {"gamma": gamma})
-            for gamma, A in (("scale", np.empty((0, 3))), ("auto", np.empty((3, 0))))
-        ],
-        ("X must be finite", np.full((3, 2), np.nan), SCALE),
-        *[
-            ("X must be large enough that 1 / variance is finite", size * np.eye(3), SCALE)
-            for size in (1e-155, 1e-158, 1e-200)
-        ],
-        *[
-            ("X must (be finite|hold real numbers)", frame, {})
-            for frame in (
-                pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]}),
-                pd.DataFrame({"a": pd.to_datetime(["2020-01-01"])}),
-                pd.DataFrame({"a": [1, None]}, dtype="Int64"),
-                pd.DataFrame({"a": [1, None]}, dtype="float64"),
-            )
-        ],
-        *[
-            ("cache_mb must be a positive finite number", X, {"cache_mb": value})
-            for value in ("Auto", "", None, True, 0, -1.0, np.nan)
-        ],
-    ],
-    ids=lambda value: value[:40] if isinstance(value, str) else "",
-)
-def test_make_rows_refuses(match, A, options):
-    with pytest.raises(ValueError, match=f"^{match}"):
-        make_rows(A, **options)
-    if not options:
-        with pytest.raises(ValueError, match=f"^{match}"):
-            linear_rows(A)
+@pytest.mark.parametrize(("match", "data", "options"), REFUSED, ids=lambda value: str(value)[:40])
+def test_make_rows_refuses(match, data, options):
+    for A in data:
+        for own in options:
+            with pytest.raises(ValueError, match=f"^{match}"):
+                make_rows(A, **own)
+            if not own:
+                with pytest.raises(ValueError, match=f"^{match}"):
+                    linear_rows(A)

@@ -45,9 +45,8 @@ def test_sparse_margins_of_any_rows(dtype, index_dtype, threads, some, monkeypat
     monkeypatch.setattr(tuning, "WORK_OF_A_THREAD", 1.0)
     monkeypatch.setattr(threads_module, "available_threads", lambda: threads)
     members = RNG.permutation(N)[:123] if some else np.arange(N)
-    rows = FeatureRows(
-        as_rows(dtype, index_dtype), members=members if some else None, intercept_scaling=2.0
-    )
+    kept = members if some else None
+    rows = FeatureRows(as_rows(dtype, index_dtype), members=kept, intercept_scaling=2.0)
     vectors = RNG.integers(-5, 6, (31, 2)).astype(float)
     expected = DENSE[members] @ vectors[:-1] + 2.0 * vectors[-1]
     assert_array_equal(rows.margins(vectors), expected)
@@ -81,17 +80,11 @@ def test_contiguous_sampling_has_a_certificate():
 # --- stopping early -------------------------------------------------------------------------------
 
 
-def overlapping(n_samples=2000, n_classes=2):
-    return make_blobs(n_samples, centers=n_classes, cluster_std=4.0, random_state=0)
-
-
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_early_stopping_ends_when_the_score_no_longer_rises(n_classes):
-    X, y = overlapping(n_classes=n_classes)
-    clf = LinearPegasosSVC(epochs=500, early_stopping=True, n_iter_no_change=3, random_state=0).fit(
-        X, y
-    )
-    scores = clf.validation_scores_
+    X, y = make_blobs(2000, centers=n_classes, cluster_std=4.0, random_state=0)
+    options = {"epochs": 500, "early_stopping": True, "n_iter_no_change": 3, "random_state": 0}
+    scores = LinearPegasosSVC(**options).fit(X, y).validation_scores_
     assert 3 < len(scores) < 500
     assert max(scores[-3:]) <= max(scores[:-3])
     # And no earlier: before the last checkpoint one of the last three was the best.
@@ -99,9 +92,9 @@ def test_early_stopping_ends_when_the_score_no_longer_rises(n_classes):
 
 
 def test_early_stopping_trains_on_the_other_examples_alone():
-    X, y = overlapping()
-    kwargs = {"epochs": 3, "n_iter_no_change": 50, "random_state": 0}
-    clf = LinearPegasosSVC(early_stopping=True, validation_fraction=0.25, **kwargs).fit(X, y)
+    X, y = make_blobs(2000, centers=2, cluster_std=4.0, random_state=0)
+    options = {"validation_fraction": 0.25, "n_iter_no_change": 50, "random_state": 0}
+    clf = LinearPegasosSVC(epochs=3, early_stopping=True, **options).fit(X, y)
     assert clf.alpha_.size == y.size
     assert clf.history_["iteration"].tolist() == [1500, 3000, 4500]
     _, aside = train_test_split(np.arange(y.size), test_size=0.25, stratify=y, random_state=0)
@@ -114,15 +107,14 @@ def test_early_stopping_and_contiguous_draws_are_not_for_all():
     with pytest.raises(ValueError, match=r"^sampling must be one of"):
         PegasosSVC(sampling="contiguous").fit(DENSE, Y)
     with pytest.raises(ValueError, match="early_stopping must be False with warm_start=True"):
-        LinearPegasosSVC(early_stopping=True, warm_start=True).fit(*overlapping())
+        LinearPegasosSVC(early_stopping=True, warm_start=True).fit(DENSE, Y)
 
 
 def test_tolerance_of_linear_rows_is_checked_ever_more_rarely():
     """A check looks at all rows: from a part of an epoch on, at steps that grow by half."""
     task = make_problem(Y, 1e-2)
-    result = pegasos(
-        task, linear_rows(DENSE), epochs=200, tol=0.05, checkpoints=None, random_state=0
-    )
+    options = {"epochs": 200, "tol": 0.05, "checkpoints": None, "random_state": 0}
+    result = pegasos(task, linear_rows(DENSE), **options)
     steps = result.history["iteration"]
     assert result.status == "tolerance"
     assert result.relative_gap <= 0.05

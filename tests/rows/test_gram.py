@@ -5,7 +5,7 @@ import pytest
 from covering import each_pair
 from kernel_cases import same_bits
 from numpy.testing import assert_allclose, assert_array_equal
-from row_cases import Y, each_dtype, make_gram
+from row_cases import RNG, N, X, Y, each_dtype, make_gram
 
 from kpegasos import RBF, KernelMatrix, make_problem, make_rows, pegasos
 from kpegasos.core.state import LoopParameters, PegasosOptions, new_state
@@ -20,58 +20,39 @@ from kpegasos.utils.patience import heeding
 from kpegasos.utils.validation import check_gram
 
 
-def spoilt(value, *place):
-    """The identity with another value at a place and at its mirror image."""
-    K = np.eye(4)
-    K[place] = K[place[::-1]] = value
-    return K
-
-
-@pytest.mark.parametrize(
-    ("match", "K"),
-    [
-        *[
-            (r"square kernel matrix, got shape \(", np.ones(shape))
-            for shape in ((3, 4), (4, 3), (3,), (2, 2, 2))
-        ],
-        # Neither symmetric nor a kernel: margins would be NaN throughout.
-        *[
-            ("kernel='precomputed' expects X", spoilt(value, *place))
-            for value in (np.nan, np.inf, -np.inf)
-            for place in ((1, 2), (2, 2))
-        ],
-    ],
-    ids=str,
-)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_check_gram_refuses(match, K):
-    with pytest.raises(ValueError, match=match):
-        make_rows(K, "precomputed")
-
-
-@pytest.mark.parametrize("n", [3, 600, 1100])
-@each_dtype
-def test_check_gram_not_symmetric(n, dtype):
-    K = np.eye(n, dtype=dtype)
-    K[n - 1, 0] = 1e-2
-    with pytest.raises(ValueError, match=r"symmetric kernel matrix, got entries .* by 0.01"):
-        make_rows(K, "precomputed")
+def test_check_gram_refuses():
+    for shape in ((3, 4), (4, 3), (3,), (2, 2, 2)):
+        with pytest.raises(ValueError, match=r"square kernel matrix, got shape \("):
+            make_rows(np.ones(shape), "precomputed")
+    # Neither symmetric nor a kernel: margins would be NaN throughout.
+    for value in (np.nan, np.inf, -np.inf):
+        for i, j in ((1, 2), (2, 2)):
+            K = np.eye(4)
+            K[i, j] = K[j, i] = value
+            with pytest.raises(ValueError, match="kernel='precomputed' expects X"):
+                make_rows(K, "precomputed")
 
 
 @each_dtype
 def test_check_gram_symmetric_to_rounding(dtype):
+    for n in (3, 600, 1100):
+        K = np.eye(n, dtype=dtype)
+        K[n - 1, 0] = 1e-2
+        with pytest.raises(ValueError, match=r"symmetric kernel matrix, got entries .* by 0.01"):
+            make_rows(K, "precomputed")
     K = (1e3 * make_gram("rbf")).astype(dtype)
     K[3, 5] *= 1 + 8 * np.finfo(dtype).eps
     assert K[3, 5] != K[5, 3]
     assert make_rows(K, "precomputed").gram is K  # and not a copy
 
 
-@pytest.mark.parametrize("kind", [list, np.int64, np.float16, bool])
-def test_check_gram_of_other_types(kind):
-    K = np.eye(4).tolist() if kind is list else np.eye(4).astype(kind)
-    checked = check_gram(K)
-    assert checked.dtype == np.float64
-    assert_array_equal(checked, np.eye(4))
+def test_check_gram_of_other_types():
+    K = np.eye(4)
+    for given in (K.tolist(), K.astype(int), K.astype(np.float16), K.astype(bool)):
+        checked = check_gram(given)
+        assert checked.dtype == np.float64
+        assert_array_equal(checked, K)
 
 
 def test_gram_is_only_read():
@@ -93,10 +74,10 @@ def test_gram_is_only_read():
     n_features=[2, 37, 300],
 )
 def test_half_of_a_matrix_and_its_mirror_image_are_the_whole(dtype, row_dtype, kernel, n_features):
-    X = np.random.default_rng(0).normal(size=(2 * tuning.TILE_ROWS + 41, n_features)).astype(dtype)
-    values = KernelMatrix(make_kernel(kernel, gamma=0.3 / n_features), X, row_dtype=row_dtype)
-    whole = np.empty((X.shape[0], X.shape[0]), values.dtype)
-    values.write_rows(np.arange(X.shape[0]), whole)
+    A = RNG.normal(size=(2 * tuning.TILE_ROWS + 41, n_features)).astype(dtype)
+    values = KernelMatrix(make_kernel(kernel, gamma=0.3 / n_features), A, row_dtype=row_dtype)
+    whole = np.empty((len(A), len(A)), values.dtype)
+    values.write_rows(np.arange(len(A)), whole)
     rows = GramRows.from_values(values)
     assert_array_equal(rows.gram, whole)
     assert rows.evaluations < 0.75 * whole.size
@@ -118,21 +99,17 @@ class OneNormFirst(InnerProductKernel):
 
 
 @same_bits
-def test_matrix_of_an_unsymmetric_kernel_is_computed_as_a_whole():
-    X = np.random.default_rng(0).normal(size=(2 * tuning.TILE_ROWS + 41, 13))
-    values = KernelMatrix(OneNormFirst(), X)
-    whole = np.empty((X.shape[0], X.shape[0]))
-    values.write_rows(np.arange(X.shape[0]), whole)
+def test_matrix_of_an_unsymmetric_kernel_or_another_product_is_computed_as_a_whole(monkeypatch):
+    values, n = KernelMatrix(OneNormFirst(), RNG.normal(size=(300, 13))), 300
+    whole = np.empty((n, n))
+    values.write_rows(np.arange(n), whole)
     assert not np.array_equal(whole, whole.T)
     rows = GramRows.from_values(values)
     assert_array_equal(rows.gram, whole)
     assert rows.evaluations == whole.size
-
-
-def test_matrix_of_another_product_is_computed_as_a_whole(monkeypatch):
     monkeypatch.setattr(gemm, "IMPLEMENTATION", "numpy")
-    X = np.random.default_rng(0).normal(size=(30, 3))
-    assert GramRows.from_values(KernelMatrix(RBF(0.5), X)).evaluations == 30**2
+    rows = GramRows.from_values(KernelMatrix(RBF(0.5), RNG.normal(size=(30, 3))))
+    assert rows.evaluations == 30**2
 
 
 def test_squared_norms_are_the_callers_own():
@@ -141,15 +118,14 @@ def test_squared_norms_are_the_callers_own():
     assert_array_equal(rows.squared_norms(), np.ones(Y.size))
 
 
-@pytest.mark.parametrize("cache", ["precomputed", "cached", "streamed"])
-def test_draws_that_are_less_than_a_batch_are_left(cache):
-    source = make_rows(np.random.default_rng(0).normal(size=(Y.size, 3)), cache=cache)
-    problem = make_problem(Y, 0.1)
-    state = new_state(Y.size, source.image_size, PegasosOptions(batch_size=3), 0.1, 0)
-    parameters = LoopParameters(0.1, Y.size, 3, False, False)
-    steps = Steps(PRIMAL, state.loop, problem.examples, parameters)
-    source.advance(steps, np.arange(8), 8)
-    assert state.steps == 2
+def test_draws_that_are_less_than_a_batch_are_left():
+    for cache in ("precomputed", "cached", "streamed"):
+        source = make_rows(X, "rbf", cache=cache)
+        state = new_state(N, source.image_size, PegasosOptions(batch_size=3), 0.1, 0)
+        parameters = LoopParameters(0.1, N, 3, False, False)
+        steps = Steps(PRIMAL, state.loop, make_problem(Y, 0.1).examples, parameters)
+        source.advance(steps, np.arange(8), 8)
+        assert state.steps == 2
 
 
 def test_symmetric_values_are_copied_while_somebody_waits(monkeypatch):

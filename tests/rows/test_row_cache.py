@@ -1,12 +1,13 @@
-"""Slots of kernel rows, and tiles of draws that fill them."""
+"""Slots of kernel rows, and tiles of draws that fill them; the rows of whole sources."""
 
 import numpy as np
 import pytest
+from covering import each_value
 from numpy.testing import assert_allclose, assert_array_equal
 from row_cases import N, X, Y, make_gram
 
-from kpegasos import RBF, CachedRows, KernelMatrix, make_problem, pegasos, sdca
-from kpegasos.rows.cached import BufferPool, RowCache, TiledSteps
+from kpegasos import RBF, CachedRows, KernelMatrix, UncachedRows, make_problem, pegasos, sdca
+from kpegasos.rows.cached import BufferPool, RowCache, TiledSteps, _parts
 from kpegasos.utils import tuning
 
 VALUES = KernelMatrix(RBF(0.5), X)
@@ -23,8 +24,7 @@ def assert_rows_are_right(cache):
     assert_allclose(cache.view.values[cache.view.slots[held]], make_gram("rbf")[held], rtol=1e-10)
 
 
-@pytest.mark.parametrize("row_capacity", [4, 7, 20, N])
-@pytest.mark.parametrize("tile_rows", [1, 3, 16])
+@each_value(row_capacity=[4, 7, 20, N], tile_rows=[1, 3, 16])
 def test_row_cache_holds_what_was_asked_for(row_capacity, tile_rows):
     """Whatever came before: all members of a request are there together, with the right values."""
     rng, cache = np.random.default_rng(0), make_cache(row_capacity, min(tile_rows, row_capacity))
@@ -39,11 +39,15 @@ def test_row_cache_holds_what_was_asked_for(row_capacity, tile_rows):
         assert_rows_are_right(cache)
 
 
+def held_by(cache):
+    return np.flatnonzero(cache.view.slots >= 0).tolist()
+
+
 def test_row_cache_gives_up_the_least_recently_used():
     cache = make_cache(4)
     for t, member in enumerate([10, 11, 12, 13, 10, 14, 15], start=1):
         cache.ensure(np.array([member]), t)
-    assert_array_equal(np.flatnonzero(cache.view.slots >= 0), [10, 13, 14, 15])
+    assert held_by(cache) == [10, 13, 14, 15]
 
 
 def test_row_cache_takes_the_memory_of_idle_rows_first(monkeypatch):
@@ -53,11 +57,11 @@ def test_row_cache_takes_the_memory_of_idle_rows_first(monkeypatch):
     cache, late = make_cache(20), N // 4 + 2
     cache.ensure(np.array([1, 2, 3]), 1)
     cache.ensure(np.array([3, 4]), late)
-    assert_array_equal(np.flatnonzero(cache.view.slots >= 0), [2, 3, 4])
+    assert held_by(cache) == [2, 3, 4]
     cache.ensure(np.array([1]), late)  # the first that is computed again
-    assert_array_equal(np.flatnonzero(cache.view.slots >= 0), [1, 3, 4])
+    assert held_by(cache) == [1, 3, 4]
     cache.ensure(np.array([5]), 3 * late)  # one of four is more than a fifth
-    assert_array_equal(np.flatnonzero(cache.view.slots >= 0), [1, 3, 4, 5])
+    assert held_by(cache) == [1, 3, 4, 5]
     assert_rows_are_right(cache)
 
 
@@ -68,7 +72,7 @@ def test_row_cache_counts_what_working_sets_of_a_run_compute_again(how, monkeypa
     cache, late = make_cache(20), N // 4 + 2
     cache.ensure(np.array([1, 2, 3]), 1)
     cache.ensure(np.array([4]), late)
-    assert_array_equal(np.flatnonzero(cache.view.slots >= 0), [2, 3, 4])
+    assert held_by(cache) == [2, 3, 4]
     cache.compute(np.array([1]), late) if how == "draws" else cache.ensure(np.array([1]), late)
     if how == "forgotten":
         cache.forget()
@@ -89,13 +93,13 @@ def test_row_cache_keeps_all_rows_that_fit_into_little_memory():
 
 
 def test_row_cache_of_a_new_run_is_of_one_age():
-    """Rows of an earlier run, however late, make room for those of the run that begins."""
+    """Rows of an earlier run, used late or only fetched, make room for those of one that begins."""
     cache = make_cache(4)
-    cache.ensure(np.array([1, 2, 3]), 10_000)
-    cache.ensure(np.array([4]), 0)
-    cache.ensure(np.array([5]), 1)
-    cache.ensure(np.array([6, 7]), 2)
-    assert_array_equal(np.flatnonzero(cache.view.slots >= 0), [4, 5, 6, 7])
+    cache.ensure(np.array([1, 2]), 10_000)
+    cache.compute(np.array([3]), 10_000)
+    for t, members in enumerate([[4], [5], [6, 7]]):
+        cache.ensure(np.array(members), t)
+    assert held_by(cache) == [4, 5, 6, 7]
 
 
 # --- rows for now ---
@@ -107,7 +111,7 @@ def compute_for_now(cache, members, t, alpha, idle=10):
     assert_allclose(rows, make_gram("rbf")[left], rtol=1e-10)
     assert (cache.view.slots[left] < 0).all()
     assert_rows_are_right(cache)
-    return np.flatnonzero(cache.view.slots >= 0).tolist()
+    return held_by(cache)
 
 
 def test_row_cache_keeps_the_rows_that_came_first():
@@ -173,27 +177,28 @@ def test_tiles_hold_whole_batches_of_the_first_epoch(batch_size, tile_draws, mon
     assert_array_equal(result.alpha, expected.alpha)
 
 
-@pytest.mark.parametrize(("additions", "tiled"), [(0, True), (10**9, False)])
-def test_later_epochs_go_by_tiles_where_violators_are_many(additions, tiled, monkeypatch):
-    monkeypatch.setattr(tuning, "TILED_ABOVE_ADDITIONS", additions)
-    tiles = count_tiles(monkeypatch)
-    result = run(make_rows(), epochs=5)
-    assert (sum(tiles) > 2 * N) == tiled
-    assert_array_equal(result.alpha, run(CachedRows(VALUES), epochs=5).alpha)
+def test_later_epochs_go_by_tiles_where_violators_are_many(monkeypatch):
+    expected = run(CachedRows(VALUES), epochs=5)
+    for additions, tiled in ((0, True), (10**9, False)):
+        monkeypatch.setattr(tuning, "TILED_ABOVE_ADDITIONS", additions)
+        tiles = count_tiles(monkeypatch)
+        assert_array_equal(run(make_rows(), epochs=5).alpha, expected.alpha)
+        assert (sum(tiles) > 2 * N) == tiled
 
 
-@pytest.mark.parametrize("algorithm", ["pegasos", "sdca"])
-@pytest.mark.parametrize("row_capacity", [4, 10, 30])
+@each_value(algorithm=["pegasos", "sdca"], row_capacity=[4, 10, 30])
 def test_rows_that_do_not_fit_cost_as_often_as_they_are_used(algorithm, row_capacity, monkeypatch):
     """No row that fits is computed twice while it is used, and the model is the same."""
     monkeypatch.setattr(tuning, "TILED_ABOVE_ADDITIONS", 10**9)
     tiles = count_tiles(monkeypatch)
     source = make_rows(row_capacity)
-    if algorithm == "pegasos":
-        result, expected = (run(rows, epochs=20) for rows in (source, CachedRows(VALUES)))
-    else:
-        options = {"tol": 1e-12, "max_epochs": 5, "random_state": 0}
-        result, expected = (sdca(TASK, rows, **options) for rows in (source, CachedRows(VALUES)))
+
+    def solve(rows):
+        if algorithm == "pegasos":
+            return run(rows, epochs=20)
+        return sdca(TASK, rows, tol=1e-12, max_epochs=5, random_state=0)
+
+    result, expected = solve(source), solve(CachedRows(VALUES))
     assert_allclose(result.alpha, expected.alpha, rtol=1e-9)
     assert_allclose(result.margins, expected.margins, rtol=1e-9, atol=1e-12)
     rows = (source.evaluations - sum(size**2 for size in tiles)) / N
@@ -208,3 +213,74 @@ def test_tiles_of_another_run_on_the_same_rows():
         options = {"n_steps": 40, "checkpoints": None, "random_state": random_state}
         expected = pegasos(TASK, make_rows(20), **options)
         assert_array_equal(pegasos(TASK, shared, **options).alpha, expected.alpha)
+
+
+# --- rows of a source -----------------------------------------------------------------------------
+
+
+def view_of(rows):
+    """What the loops see, without a claim on any row."""
+    return rows.ensure_rows(np.empty(0, dtype=np.int64), 1)
+
+
+def test_cached_rows_cost_no_more_than_the_matrix():
+    """While everything fits, no value is computed twice, in one run or in several."""
+    rows = CachedRows(VALUES)
+    for random_state in range(4):
+        pegasos(TASK, rows, epochs=5, random_state=random_state)
+    sdca(TASK, rows, max_epochs=20)
+    assert N <= rows.evaluations <= N * N
+
+
+def test_buffer_pool_hands_memory_on():
+    """Sources that were closed forget their rows, and leave their memory to those that come."""
+    pool = BufferPool()
+    first, both = CachedRows(VALUES, pool=pool), CachedRows(VALUES, pool=pool)
+    first.ensure_rows(np.array([3, 1]), 0)
+    held = view_of(first).values
+    assert first.n_kept == 2
+    assert not np.shares_memory(view_of(both).values, held)
+    first.close()
+    assert first.n_kept == 0
+    small = CachedRows(KernelMatrix(RBF(0.5), X[:20]), pool=pool)
+    assert view_of(small).values.shape == (20, 20)
+    assert np.shares_memory(view_of(small).values, held)
+    small.close()
+    again = CachedRows(VALUES, pool=pool)
+    assert view_of(again).values.shape == (N, N)
+    assert np.shares_memory(view_of(again).values, held)
+    result, expected = (run(rows, n_steps=3 * N) for rows in (again, CachedRows(VALUES)))
+    assert_array_equal(result.coef, expected.coef)
+
+
+def test_buffer_pool_takes_the_smallest_that_fits():
+    pool, dtype = BufferPool(), np.dtype(np.float64)
+    buffers = [pool.acquire(size, dtype) for size in (100, 20, 50)]
+    for buffer in buffers:
+        pool.release(buffer)
+    assert pool.acquire(30, dtype) is buffers[2]
+    assert pool.acquire(30, np.dtype(np.float32)).dtype == np.float32
+    # Nothing fitted, so what lay idle was given up.
+    fresh = pool.acquire(10, dtype)
+    assert all(fresh is not buffer for buffer in buffers)
+
+
+def test_parts_have_as_many_missing_rows_as_they_may():
+    missing = np.array([False, True, True, False, True, True, True])
+    assert [*_parts(missing, 2)] == [slice(0, 4), slice(4, 6), slice(6, 7)]
+    assert [*_parts(np.full(3, False), 2)] == [slice(0, 3)]
+
+
+def test_uncached_counts_what_it_computes(monkeypatch):
+    """Evaluations are those of the tiles: draws against support, and against themselves."""
+    sizes, kind = [], type(VALUES.pack_subset())
+    write = kind.write
+
+    def counted(self, members, out, *part):
+        sizes.append(out.size)
+        write(self, members, out, *part)
+
+    monkeypatch.setattr(kind, "write", counted)
+    rows = UncachedRows(VALUES, tile_rows=8)
+    assert np.count_nonzero(run(rows, n_steps=50, average=None).alpha)
+    assert rows.evaluations == sum(sizes) > 0
