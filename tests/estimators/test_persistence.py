@@ -9,8 +9,6 @@ from models import assert_same_attributes, counts_of
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from kpegasos import (
     LinearPegasosSVC,
@@ -43,47 +41,29 @@ def by_own_file(model, path):
 
 
 def assert_same_fit(a, b, X):
-    if hasattr(a, "decision_function"):
-        np.testing.assert_array_equal(a.decision_function(X), b.decision_function(X))
-    np.testing.assert_array_equal(a.predict(X), b.predict(X))
+    decide = "decision_function" if hasattr(a, "classes_") else "predict"
+    np.testing.assert_array_equal(getattr(a, decide)(X), getattr(b, decide)(X))
     assert type(a) is type(b)
     assert str(a.get_params()) == str(b.get_params())
     assert_same_attributes(a, b)
 
 
-def online(A, y):
-    """Models of streams, of classes and of numbers."""
-    models = [
-        kind(average="suffix", random_state=0) for kind in (LinearPegasosSVC, LinearPegasosSVR)
-    ]
-    for model, options in zip(models, ({"classes": np.unique(y)}, {}), strict=True):
-        for part in np.array_split(np.arange(y.size), 3):
-            model.partial_fit(A[part], y[part], **options)
-    return models
-
-
-# --- every way ---
-
 WARM = {
     "kernel": PegasosSVC(epochs=3, warm_start=True, average="suffix", random_state=0),
     "linear": LinearPegasosSVC(epochs=3, warm_start=True, average="suffix", random_state=0),
 }
-PIPELINE = make_pipeline(StandardScaler(), LinearPegasosSVC(random_state=0))
 
 
-@pytest.mark.parametrize("way", [by_pickle, by_joblib_mapped, by_own_file])
+@pytest.mark.parametrize("way", [by_pickle, by_joblib_mapped])
 @pytest.mark.parametrize(
     ("model", "convert"),
     [
         (WARM["kernel"], np.asarray),
         (WARM["linear"], np.asarray),
-        (PegasosSVC(batch_size=np.int16(3), polish=True, random_state=0), np.float32),
         (LinearPegasosSVC(early_stopping=True, n_iter_no_change=2, random_state=0), np.asarray),
-        (PIPELINE, np.asarray),
-        (PegasosSVC(kernel="precomputed", random_state=0), lambda X: X @ X.T),
-        (PegasosSVC(random_state=0), sparse.csr_matrix),
+        (PegasosSVC(batch_size=np.int16(3), polish=True, random_state=0), sparse.csr_matrix),
     ],
-    ids=["warm", "linear", "polished", "early", "pipeline", "precomputed", "sparse"],
+    ids=["warm", "linear", "early", "sparse"],
 )
 def test_round_trip(model, convert, way, tmp_path):
     X, y = data()
@@ -104,13 +84,16 @@ def test_warm_start_goes_on_after_a_round_trip(name, n_classes, way, tmp_path):
 
 
 @pytest.mark.parametrize("way", [by_pickle, by_own_file])
-def test_streams_go_on_after_a_round_trip(way, tmp_path):
+@pytest.mark.parametrize("kind", [LinearPegasosSVC, LinearPegasosSVR])
+def test_streams_go_on_after_a_round_trip(kind, way, tmp_path):
     X, y = data()
-    for model in online(X, y):
-        loaded = way(model, tmp_path / "model")
-        assert_same_fit(model, loaded, X)
-        loaded.partial_fit(X, y)
-        np.testing.assert_array_equal(loaded.coef_, model.partial_fit(X, y).coef_)
+    model = kind(average="suffix", random_state=0)
+    options = {"classes": np.unique(y)} if kind is LinearPegasosSVC else {}
+    for part in np.array_split(np.arange(y.size), 3):
+        model.partial_fit(X[part], y[part], **options)
+    loaded = way(model, tmp_path / "model")
+    assert_same_fit(model, loaded, X)
+    np.testing.assert_array_equal(loaded.partial_fit(X, y).coef_, model.partial_fit(X, y).coef_)
 
 
 def test_model_does_not_hold_the_training_data():

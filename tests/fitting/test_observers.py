@@ -1,25 +1,28 @@
 """The progress bar: in place where somebody looks, else one line, full at its end."""
 
 import io
+import re
 import sys
 import time
-import warnings
 
+import numpy as np
 import pytest
-from sklearn.datasets import make_moons
+from sklearn.base import clone
+from sklearn.datasets import make_blobs
 
-from kpegasos import PegasosSVC, PegasosSVCCV
+from kpegasos import LinearPegasosSVC, PegasosSVC, PegasosSVCCV
 from kpegasos.utils import progress
 
-X, y = make_moons(60, noise=0.1, random_state=0)
+X, y = make_blobs(90, centers=3, cluster_std=3.0, random_state=0)
 FITS = pytest.mark.parametrize(
     "model",
     [
-        PegasosSVC(verbose=True, epochs=3, random_state=0),
-        PegasosSVC(verbose=True, polish=True, random_state=0),
-        PegasosSVCCV(Cs=[1.0], gammas=[1.0], cv=2, verbose=True, random_state=0),
+        PegasosSVC(epochs=3),
+        PegasosSVC(polish=True, fit_intercept="free", tol=1e-3),
+        LinearPegasosSVC(epochs=3, n_jobs=2),
+        PegasosSVCCV(Cs=[1.0], gammas=[1.0], cv=2),
     ],
-    ids=["plain", "polished", "search"],
+    ids=["plain", "polished", "linear", "search"],
 )
 
 
@@ -34,20 +37,23 @@ class Broken(Terminal):
 
 
 @FITS
-def test_bar_that_nobody_looks_at_is_one_line(model, capsys):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", UserWarning)
-        model.fit(X, y)
+def test_bar_that_nobody_looks_at_is_one_line_and_changes_no_model(model, capsys):
+    expected = clone(model).set_params(random_state=0).fit(X, y).decision_function(X)
+    assert capsys.readouterr().out == ""
+    model.set_params(random_state=0, verbose=True).fit(X, y)
+    np.testing.assert_array_equal(model.decision_function(X), expected)
     bars = capsys.readouterr().out.splitlines()  # of a search, and of its last fit
     assert bars
-    assert all("100%" in bar and "kernel values" in bar for bar in bars)
+    assert all("100%" in bar and "Pegasos" in bar for bar in bars)
+    assert re.search(r"gap \d", bars[-1])
+    assert ("kernel values" in bars[-1]) == hasattr(model, "kernel")
 
 
 @FITS
 @pytest.mark.parametrize("stream", [Broken(), None], ids=["full disk", "none"])
 def test_bar_does_not_cost_the_model(model, stream, monkeypatch):
     monkeypatch.setattr(sys, "stdout", stream)
-    model.fit(X, y)
+    model.set_params(random_state=0, verbose=True).fit(X, y)
 
 
 def test_line_on_a_terminal_changes_in_place(monkeypatch):

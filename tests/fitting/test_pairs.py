@@ -7,24 +7,19 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs
+from sklearn.svm import SVC
 
+from kpegasos import LinearPegasosSVC, PegasosSVC
 from kpegasos.fitting.pairs import assemble, make_pairs, pair_coefficients, share_classes, vote
 from kpegasos.kernels.functions import RBF
 from kpegasos.kernels.matrix import KernelMatrix
 
 
-def n_pairs(n_classes):
-    return n_classes * (n_classes - 1) // 2
-
-
-def data(n_classes, n_samples=90):
-    X, labels = make_blobs(n_samples, centers=n_classes, cluster_std=4.0, random_state=n_classes)
-    return X, labels
-
-
-each_n_classes = pytest.mark.parametrize("n_classes", [3, 4, 7])
+def data(n_classes):
+    return make_blobs(90, centers=n_classes, cluster_std=4.0, random_state=n_classes)
 
 
 # --- votes --------------------------------------------------------------------------------------
@@ -34,8 +29,8 @@ each_n_classes = pytest.mark.parametrize("n_classes", [3, 4, 7])
 def decisions_of_classes(draw):
     """Small integers, so that zeros and ties abound."""
     n_classes = draw(st.integers(2, 6))
-    row = st.lists(st.integers(-1, 1), min_size=n_pairs(n_classes), max_size=n_pairs(n_classes))
-    return n_classes, np.array(draw(st.lists(row, min_size=1, max_size=10)), dtype=float)
+    shape = draw(st.integers(1, 10)), n_classes * (n_classes - 1) // 2
+    return n_classes, draw(arrays(float, shape, elements=st.integers(-1, 1)))
 
 
 @given(decisions_of_classes())
@@ -44,14 +39,57 @@ def test_vote_by_the_book(case):
     assert_array_equal(vote(decisions, n_classes), naive.ovo_vote(decisions, n_classes))
 
 
+Z = np.random.default_rng(0).uniform(-15, 15, size=(4000, 2))
+
+
+def with_arrays_of(svc, X, y, **parameters):
+    """A PegasosSVC that holds the model of an SVC."""
+    clf = PegasosSVC(gamma=svc._gamma, epochs=1, random_state=0, **parameters).fit(X, y)
+    clf.support_, clf.support_vectors_ = svc.support_, svc.support_vectors_
+    clf.n_support_, clf.dual_coef_ = svc.n_support_, svc.dual_coef_
+    clf.intercept_ = svc.intercept_
+    return clf
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+@pytest.mark.parametrize("shape", ["ovr", "ovo"])
+def test_layout_and_votes_are_those_of_svc(n_classes, shape):
+    """SVC's arrays inside our estimator give SVC's decisions and predictions."""
+    X, y = data(n_classes)
+    svc = SVC(decision_function_shape=shape, gamma=0.3).fit(X, y)
+    clf = with_arrays_of(svc, X, y, decision_function_shape=shape)
+    assert_allclose(clf.decision_function(Z), svc.decision_function(Z), atol=1e-9)
+    assert_array_equal(clf.predict(Z), svc.predict(Z))
+
+
+def test_break_ties_is_that_of_svc():
+    X, y = data(5)
+    svc = SVC(gamma=0.3, break_ties=True).fit(X, y)
+    clf = with_arrays_of(svc, X, y, break_ties=True)
+    broken = clf.predict(Z)
+    assert_array_equal(broken, svc.predict(Z))
+    assert_array_equal(broken, clf.decision_function(Z).argmax(axis=1))
+    # There are ties to break, or the test would show nothing.
+    assert np.any(broken != with_arrays_of(svc, X, y, break_ties=False).predict(Z))
+
+
+def test_linear_votes_are_those_of_svc():
+    X, y = data(4)
+    X /= 10.0  # or the fit warns of large features
+    svc = SVC(kernel="linear", decision_function_shape="ovo").fit(X, y)
+    clf = LinearPegasosSVC(decision_function_shape="ovo", epochs=1).fit(X, y)
+    clf.coef_, clf.intercept_ = svc.coef_, svc.intercept_
+    assert_allclose(clf.decision_function(X), svc.decision_function(X), atol=1e-9)
+    assert_array_equal(clf.predict(X), svc.predict(X))
+
+
 # --- pairs --------------------------------------------------------------------------------------
 
 
-@each_n_classes
-def test_pairs_hold_both_classes(n_classes):
-    _, labels = data(n_classes)
-    pairs = make_pairs(labels, n_classes, np.ones(labels.size), None, 2.0)
-    assert [pair.classes for pair in pairs] == list(combinations(range(n_classes), 2))
+def test_pairs_hold_both_classes():
+    _, labels = data(4)
+    pairs = make_pairs(labels, 4, np.ones(labels.size), None, 2.0)
+    assert [pair.classes for pair in pairs] == list(combinations(range(4), 2))
     for number, pair in enumerate(pairs):
         assert pair.number == number
         i, j = pair.classes
@@ -78,16 +116,11 @@ def test_pairs_lam_is_that_of_the_pair():
     assert [p.problem.lam for p in make_pairs(labels, 3, weight, 0.25, 1.0)] == [0.25] * 3
 
 
-def test_pairs_leave_out_weight_zero():
+def test_pairs_leave_out_weight_zero_and_keep_weights_that_are_not_normalised():
     labels, weight = np.array([0, 1, 2, 0, 1, 2]), np.array([1.0, 0, 1, 2, 3, 0])
-    pairs = make_pairs(labels, 3, weight, None, 1.0)
+    pairs = make_pairs(labels, 3, weight, 0.1, 1.0, normalise=False)
     assert [pair.members.tolist() for pair in pairs] == [[0, 3, 4], [0, 3, 2], [4, 2]]
-
-
-def test_pairs_unnormalised_keep_their_weights():
-    labels, weight = np.array([0, 1, 0, 1]), np.array([1.0, 5, 2, 7])
-    (pair,) = make_pairs(labels, 2, weight, 0.1, 1.0, normalise=False)
-    assert_array_equal(pair.problem.weight, weight)
+    assert [pair.problem.weight.tolist() for pair in pairs] == [[1, 2, 3], [1, 2, 1], [3, 1]]
 
 
 # --- coefficients -------------------------------------------------------------------------------
@@ -97,14 +130,10 @@ def test_pairs_unnormalised_keep_their_weights():
 def test_assemble_round_trip(n_classes, seed, density):
     """Whatever the coefficients, the pairs get back their own and nothing else."""
     rng = np.random.default_rng(seed)
-    labels = rng.permutation(
-        np.concatenate([np.arange(n_classes), rng.integers(n_classes, size=9)])
-    )
+    labels = rng.permutation([*range(n_classes), *rng.integers(n_classes, size=9)])
     pairs = make_pairs(labels, n_classes, np.ones(labels.size), 1.0, 1.0)
-    coefs = [
-        rng.normal(size=pair.members.size) * (rng.random(pair.members.size) < density)
-        for pair in pairs
-    ]
+    sizes = [pair.members.size for pair in pairs]
+    coefs = [rng.normal(size=size) * (rng.random(size) < density) for size in sizes]
     made = assemble(pairs, np.concatenate(coefs), labels, n_classes)
     back = np.zeros((len(pairs), labels.size))
     back[:, made["support_"]] = pair_coefficients(made["dual_coef_"], made["n_support_"])
@@ -113,26 +142,22 @@ def test_assemble_round_trip(n_classes, seed, density):
         expected[pair.members] = coef
         assert_array_equal(row, expected)
     assert (np.diff(labels[made["support_"]]) >= 0).all()
-    assert_array_equal(
-        made["n_support_"], np.bincount(labels[made["support_"]], minlength=n_classes)
-    )
+    counts = np.bincount(labels[made["support_"]], minlength=n_classes)
+    assert_array_equal(made["n_support_"], counts)
     assert made["dual_coef_"].any(axis=0).all()
 
 
 # --- shared classes -----------------------------------------------------------------------------
 
 
-@each_n_classes
+@pytest.mark.parametrize("n_classes", [3, 7])
 def test_share_classes_are_those_of_the_pairs(n_classes):
     X, labels = data(n_classes)
     weight = np.where(np.arange(labels.size) % 7 == 0, 0.0, 1.0)
     pairs = make_pairs(labels, n_classes, weight, None, 1.0)
-    shared = share_classes(RBF(0.1), X, pairs)
+    shared, everything = share_classes(RBF(0.1), X, pairs), slice(0, None)
     kept = [np.flatnonzero((labels == c) & (weight > 0)) for c in range(n_classes)]
     for pair in pairs:
-        values = shared.pair(*pair.classes)
-        expected = KernelMatrix(RBF(0.1), X[np.concatenate([kept[c] for c in pair.classes])])
-        everything = slice(0, None)
-        assert_allclose(
-            values.block(everything, everything), expected.block(everything, everything), rtol=1e-12
-        )
+        values = shared.pair(*pair.classes).block(everything, everything)
+        own = KernelMatrix(RBF(0.1), X[np.concatenate([kept[c] for c in pair.classes])])
+        assert_allclose(values, own.block(everything, everything), rtol=1e-12)

@@ -2,101 +2,141 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 import pytest
-from metamorphic_cases import CASES, assert_overlap, assert_same_model, decisions, interval, reach
+from covering import covering
 from models import counts_of
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+from kpegasos import LinearPegasosSVC, PegasosSVC
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
+KERNELS: dict[str, dict[str, float]] = {
+    "rbf": {"gamma": 0.5},
+    "laplacian": {"gamma": 0.5},
+    "poly": {"gamma": 0.5, "coef0": 1.0, "degree": 3},
+    "linear": {},
+    "primal": {},
+}
+#: Relative errors that kernel values of a type may bring into an objective.
+ROUNDING = {"float32": 1e-5, "float64": 1e-9}
+COMMON = {"C": 2.0, "epochs": 5, "random_state": 0, "decision_function_shape": "ovo"}
 EXACT = {"polish": True, "tol": 1e-4}
 
 
-def cases(*kernels, **fields):
-    """Those of the table with one of the kernels and these fields, as a parameter."""
-    chosen = [
-        case
-        for case in CASES
-        if (not kernels or case.kernel in kernels)
-        and all(getattr(case, name) == value for name, value in fields.items())
-    ]
-    return pytest.mark.parametrize("case", chosen, ids=str)
+class Case(NamedTuple):
+    """An estimator and a kind of data."""
+
+    kernel: str
+    dtype: str
+    layout: str
+    n_classes: int
+
+    def data(self) -> tuple[np.ndarray, np.ndarray]:
+        """Overlapping classes; multiples of 1/64 are float32's too, also 1,000 away."""
+        rng = np.random.default_rng(self.n_classes)
+        y = np.arange(90) % self.n_classes
+        centers = np.array([[1.0, 0.0, 0.0], [-0.5, 1.0, 0.0], [-0.5, -1.0, 0.5]])
+        X = centers[y] + rng.normal(scale=0.8, size=(90, 3))
+        return np.round(64 * X) / 64, y
+
+    def rows(self, X: np.ndarray) -> Any:
+        """The same numbers in the layout and type of the case."""
+        X = X.astype(self.dtype)
+        return sparse.csr_array(X) if self.layout == "csr" else X
+
+    def fit(self, X: np.ndarray, y: np.ndarray, weight: Any = None, **parameters: Any) -> Any:
+        options = COMMON | KERNELS[self.kernel] | parameters
+        if self.kernel == "primal":
+            return LinearPegasosSVC(**options).fit(self.rows(X), y, weight)
+        return PegasosSVC(kernel=self.kernel, **options).fit(self.rows(X), y, weight)
 
 
-def assert_agree(case, a, b, X_a, X_b=None, other=None):
-    """Intervals overlap, and decisions lie as close to each other as the gaps promise."""
-    X_b = X_a if X_b is None else X_b
-    assert_overlap(a, b, case.rounding)
-    difference = np.abs(decisions(a, case.rows(X_a)) - decisions(b, (other or case).rows(X_b)))
-    rounding = 100 * case.rounding
-    assert (difference <= reach(a, X_a) + reach(b, X_b) + rounding).all()
+AXES = {"kernel": KERNELS, "dtype": ROUNDING, "layout": ("dense", "csr"), "n_classes": (2, 3)}
+CASES = [Case(*values) for values in covering(AXES, 2)]
+EACH = pytest.mark.parametrize("case", CASES, ids=str)
+DISTANCES = pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
+
+
+def assert_overlap(a: Any, b: Any, slack: Any) -> None:
+    """The intervals, each lower and upper ends, have a point in common."""
+    assert np.all((a[0] <= b[1] + slack) & (b[0] <= a[1] + slack))
+
+
+def minimum_of(model: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Where the fit says that the minimum of each pair lies."""
+    return model.objective_ - model.duality_gap_, model.objective_
+
+
+def assert_agree(a: Any, b: Any, rows_a: Any, rows_b: Any, rounding: float) -> None:
+    """The minimum, and each decision of the exact solution, may be the same for both."""
+    assert_overlap(minimum_of(a), minimum_of(b), rounding * b.objective_)
+    assert_overlap(a.decision_bounds(rows_a), b.decision_bounds(rows_b), 100 * rounding)
+
+
+def assert_same_model(a: Any, b: Any, rtol: float = 0.0, gap_rtol: float = 0.0) -> None:
+    """Two fits have the same counts, and the same numbers up to ``rtol``.
+
+    Gaps may differ by ``gap_rtol``, where that is more: rounding is a part of them.
+    """
+    assert_array_equal(counts_of(a), counts_of(b))
+    assert_array_equal(a.support_, b.support_)
+    for name in ("dual_coef_", "intercept_", "objective_", "duality_gap_"):
+        limit = max(rtol, gap_rtol) if name == "duality_gap_" else rtol
+        mine, its = getattr(a, name), getattr(b, name)
+        assert_allclose(mine, its, rtol=limit, atol=limit * np.abs(mine).max(), err_msg=name)
 
 
 # --- shifted and scaled ---------------------------------------------------------------------------
 
 
-@cases("rbf", "laplacian", dtype="float32")
-def test_shift_keeps_certificate_and_decisions(case):
-    X, y = case.data()
-    shifted = X + 1000.0
-    assert_agree(case, case.fit(X, y, **EXACT), case.fit(shifted, y, **EXACT), X, shifted)
-
-
-@cases("rbf", "laplacian", dtype="float64")
-def test_shift_keeps_the_model_in_float64(case):
+@DISTANCES
+def test_shift_keeps_the_model_in_float64_and_the_certificate_in_float32(kernel):
+    case = Case(kernel, "float64", "dense", 3)
     X, y = case.data()
     assert_same_model(case.fit(X, y), case.fit(X + 1000.0, y), rtol=1e-7, gap_rtol=1e-5)
+    case = Case(kernel, "float32", "dense", 3)
+    one, other = case.fit(X, y, **EXACT), case.fit(X + 1000.0, y, **EXACT)
+    assert_agree(one, other, case.rows(X), case.rows(X + 1000.0), ROUNDING["float32"])
 
 
-def scaled(case, s):
-    """Parameters with which ``s X`` is the problem that ``X`` is by default."""
-    return {
-        "rbf": {"gamma": 0.5 / s**2},
-        "laplacian": {"gamma": 0.5 / s},
-        "poly": {"gamma": 0.5 / s**2},
-        "linear": {"C": 2.0 / s**2, "intercept_scaling": s},
-    }[case.kernel]
-
-
-@cases()
+@EACH
 def test_scale_by_a_power_of_two_keeps_every_bit(case):
+    """With the parameters for which it is the same problem."""
     X, y = case.data()
     s = 0.125 if case.layout == "csr" else 4.0
-    a, b = case.fit(X, y), case.fit(s * X, y, **scaled(case, s))
+    options = {"C": 2.0 / s**2, "intercept_scaling": s}
+    if case.kernel not in ("linear", "primal"):
+        options = {"gamma": 0.5 / (s if case.kernel == "laplacian" else s**2)}
+    a, b = case.fit(X, y), case.fit(s * X, y, **options)
     assert_array_equal(counts_of(a), counts_of(b))
     assert_array_equal(a.objective_, b.objective_)
     assert_array_equal(a.duality_gap_, b.duality_gap_)
-    assert_array_equal(decisions(a, case.rows(X)), decisions(b, case.rows(s * X)))
+    decisions = a.decision_function(case.rows(X))
+    assert_array_equal(decisions, b.decision_function(case.rows(s * X)))
 
 
 # --- rows and types -------------------------------------------------------------------------------
 
 
-@cases()
-def test_order_of_the_rows_keeps_certificate_and_decisions(case):
+@EACH
+def test_order_of_the_rows_and_their_form_keep_certificate_and_decisions(case):
     X, y = case.data()
     order = np.random.default_rng(0).permutation(y.size)
-    assert_agree(case, case.fit(X, y, **EXACT), case.fit(X[order], y[order], **EXACT), X)
-
-
-@pytest.mark.parametrize(
-    ("case", "other"),
-    [
-        *[(case, case._replace(dtype="float64")) for case in CASES if case.dtype == "float32"],
-        *[(case, case._replace(layout="dense")) for case in CASES if case.layout == "csr"],
-    ],
-    ids=str,
-)
-def test_the_same_numbers_in_another_form_certify_the_same(case, other):
-    X, y = case.data()
-    assert_agree(case, case.fit(X, y, **EXACT), other.fit(X, y, **EXACT), X, other=other)
+    plain = case._replace(dtype="float64", layout="dense")
+    model, rounding = case.fit(X, y, **EXACT), ROUNDING[case.dtype]
+    assert_agree(model, case.fit(X[order], y[order], **EXACT), case.rows(X), case.rows(X), rounding)
+    assert_agree(model, plain.fit(X, y, **EXACT), case.rows(X), X, rounding)
 
 
 # --- weights and labels ---------------------------------------------------------------------------
 
 
-@cases()
+@EACH
 def test_weights_of_two_are_no_weights_for_the_same_lam_and_twice_the_c(case):
     X, y = case.data()
     two = np.full(y.size, 2.0)
@@ -104,48 +144,39 @@ def test_weights_of_two_are_no_weights_for_the_same_lam_and_twice_the_c(case):
     assert_same_model(case.fit(X, y, C=4.0), case.fit(X, y, two), rtol=1e-12)
 
 
-@cases()
+@EACH
 def test_weight_of_zero_is_absence(case):
     X, y = case.data()
     kept = np.arange(y.size) % 5 != 0
     a, b = case.fit(X[kept], y[kept]), case.fit(X, y, kept.astype(float))
     assert_array_equal(counts_of(b)[..., kept], counts_of(a))
     assert not counts_of(b)[..., ~kept].any()
-    assert_allclose(b.objective_, a.objective_, rtol=case.rounding)
-    expected = decisions(a, case.rows(X))
-    atol = case.rounding * np.abs(expected).max()
-    assert_allclose(decisions(b, case.rows(X)), expected, rtol=0, atol=atol)
+    assert_allclose(b.objective_, a.objective_, rtol=ROUNDING[case.dtype])
+    expected = a.decision_function(case.rows(X))
+    atol = ROUNDING[case.dtype] * np.abs(expected).max()
+    assert_allclose(b.decision_function(case.rows(X)), expected, rtol=0, atol=atol)
 
 
-@cases()
-def test_names_of_classes_do_not_matter(case):
+@EACH
+def test_two_classes_that_are_swapped_negate_the_decisions(case):
+    case = case._replace(n_classes=2)
     X, y = case.data()
-    names = np.array(["ant", "bee", "cat"])
-    a, b = case.fit(X, y), case.fit(X, names[y])
-    assert_same_model(a, b)
-    assert_array_equal(b.predict(case.rows(X)), names[a.predict(case.rows(X))])
-
-
-@cases(n_classes=2)
-def test_swapped_classes_negate_the_decisions(case):
-    X, y = case.data()
-    a, b = case.fit(X, y), case.fit(X, 1 - y)
+    a, b = case.fit(X, y), case.fit(X, np.array(["b", "a"])[y])
     assert_array_equal(counts_of(a), counts_of(b))
     assert_array_equal(a.objective_, b.objective_)
     # Support vectors are grouped by class, so the sums come in another order.
-    to, fro = decisions(a, case.rows(X)), -decisions(b, case.rows(X))
-    assert_allclose(to, fro, rtol=0, atol=case.rounding * np.abs(to).max())
+    to, fro = a.decision_function(case.rows(X)), -b.decision_function(case.rows(X))
+    assert_allclose(to, fro, rtol=0, atol=ROUNDING[case.dtype] * np.abs(to).max())
 
 
-@cases(n_classes=3)
-def test_permuted_classes_certify_the_same_pairs(case):
+@EACH
+def test_classes_in_the_reverse_order_certify_the_same_pairs(case):
+    """The pairs (0, 1), (0, 2), (1, 2) of the one are (2, 1), (2, 0), (1, 0) of the other."""
+    case = case._replace(n_classes=3)
     X, y = case.data()
-    a, b = case.fit(X, y, **EXACT), case.fit(X, np.array([2, 0, 1])[y], **EXACT)
-    # Pairs (0, 1), (0, 2), (1, 2) of the one are (2, 0), (2, 1), (0, 1) of the other.
-    to, sign = [1, 2, 0], [-1.0, -1.0, 1.0]
-    (low_a, high_a), (low_b, high_b) = interval(a), interval(b)
-    assert (low_a <= high_b[to] * (1 + case.rounding)).all()
-    assert (low_b[to] <= high_a * (1 + case.rounding)).all()
-    rows = case.rows(X)
-    difference = np.abs(decisions(a, rows) - sign * decisions(b, rows)[:, to])
-    assert (difference <= reach(a, X) + reach(b, X)[:, to] + 100 * case.rounding).all()
+    a, b = case.fit(X, y, **EXACT), case.fit(X, 2 - y, **EXACT)
+    rounding, rows = ROUNDING[case.dtype], case.rows(X)
+    least, most = minimum_of(b)
+    assert_overlap(minimum_of(a), (least[::-1], most[::-1]), rounding * a.objective_)
+    low, high = b.decision_bounds(rows)
+    assert_overlap(a.decision_bounds(rows), (-high[:, ::-1], -low[:, ::-1]), 100 * rounding)
