@@ -10,18 +10,8 @@ import pytest
 from hypothesis import strategies as st
 from scipy import sparse
 
-from kpegasos import (
-    RBF,
-    AdditiveChi2,
-    Chi2,
-    Cosine,
-    KernelMatrix,
-    Laplacian,
-    Linear,
-    Polynomial,
-    Sigmoid,
-)
-from kpegasos.kernels import CallableKernel, InnerProductKernel, Product, Scaled, Sum, gemm
+from kpegasos import RBF, AdditiveChi2, Chi2, Cosine, KernelMatrix, Laplacian, Linear, Polynomial
+from kpegasos.kernels import CallableKernel, InnerProductKernel, Product, Scaled, Sigmoid, Sum, gemm
 
 RNG = np.random.default_rng(0)
 A, B = RNG.normal(size=(23, 4)), RNG.normal(size=(11, 4))
@@ -128,36 +118,36 @@ def exact(kernel, X, Z=None):
         (each.toarray() if sparse.issparse(each) else each).astype(np.longdouble)
         for each in (X, X if Z is None else Z)
     )
-    if isinstance(kernel, Sum):
-        return sum(exact(part, rows, others) for part in kernel.parts)
-    if isinstance(kernel, Product):
-        return np.prod([exact(part, rows, others) for part in kernel.parts], axis=0)
-    if isinstance(kernel, Scaled):
-        return np.longdouble(kernel.factor) * exact(kernel.kernel, rows, others)
-    if isinstance(kernel, CallableKernel):
-        return polynomial(rows, others)
-    if isinstance(kernel, Constant):
-        return np.full((len(rows), len(others)), np.longdouble(3))
-    differences = rows[:, None] - others
-    if isinstance(kernel, RBF):
-        return np.exp(-kernel.gamma * np.square(differences).sum(axis=2))
-    if isinstance(kernel, Cauchy):
-        return 1 / (1 + np.square(differences).sum(axis=2))
-    if isinstance(kernel, Laplacian):
-        return np.exp(-kernel.gamma * np.abs(differences).sum(axis=2))
-    if isinstance(kernel, Chi2 | AdditiveChi2):
-        total = rows[:, None] + others
-        distances = (differences**2 / np.where(total > 0, total, 1)).sum(axis=2)
-        return np.exp(-kernel.gamma * distances) if isinstance(kernel, Chi2) else -distances
+    if isinstance(kernel, Sum | Product | Scaled):
+        values = [exact(part, rows, others) for part in kernel.parts]
+        joined = np.sum(values, axis=0) if isinstance(kernel, Sum) else np.prod(values, axis=0)
+        return np.longdouble(getattr(kernel, "factor", 1)) * joined
     inner = rows @ others.T
-    if isinstance(kernel, Cosine):
-        lengths = [np.sqrt(np.square(each).sum(axis=1)) for each in (rows, others)]
-        scale = np.outer(*lengths)
-        return inner / np.where(scale > 0, scale, 1)
-    if isinstance(kernel, Linear):
-        return inner
-    base = kernel.gamma * inner + kernel.coef0
-    return np.tanh(base) if isinstance(kernel, Sigmoid) else base**kernel.degree
+    match kernel:
+        case CallableKernel():
+            return polynomial(rows, others)
+        case Constant():
+            return np.full(inner.shape, np.longdouble(3))
+        case Linear():
+            return inner
+        case Polynomial(gamma=gamma, degree=degree, coef0=coef0):
+            return (gamma * inner + coef0) ** degree
+        case Sigmoid(gamma=gamma, coef0=coef0):
+            return np.tanh(gamma * inner + coef0)
+        case Cosine():
+            scale = np.sqrt(np.outer((rows**2).sum(axis=1), (others**2).sum(axis=1)))
+            return inner / np.where(scale > 0, scale, 1)
+    differences = rows[:, None] - others
+    match kernel:
+        case RBF(gamma=gamma):
+            return np.exp(-gamma * (differences**2).sum(axis=2))
+        case Cauchy():
+            return 1 / (1 + (differences**2).sum(axis=2))
+        case Laplacian(gamma=gamma):
+            return np.exp(-gamma * np.abs(differences).sum(axis=2))
+    total = rows[:, None] + others
+    distances = (differences**2 / np.where(total > 0, total, 1)).sum(axis=2)
+    return np.exp(-kernel.gamma * distances) if isinstance(kernel, Chi2) else -distances
 
 
 # --- any composition ------------------------------------------------------------------------------
@@ -187,7 +177,7 @@ def compositions(draw):
 @st.composite
 def point_sets(draw):
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    shape = draw(st.integers(2, 30)), draw(st.sampled_from([1, 3, 40, 300]))
+    shape = draw(st.integers(2, 16)), draw(st.sampled_from([1, 3, 40, 300]))
     X = rng.normal(loc=draw(st.sampled_from([0.0, 1.0, 3.0])), size=shape) / shape[1] ** 0.5
     X = X.astype(draw(st.sampled_from([np.float32, np.float64])))
     return sparse.csr_matrix(X) if draw(st.booleans()) else X

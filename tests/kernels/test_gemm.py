@@ -7,12 +7,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numba import config
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 
 from kpegasos.kernels import gemm
 from kpegasos.kernels.gemm import PackedMatrix, panel_width
 
 RNG = np.random.default_rng(0)
+WIDTH = panel_width(np.dtype(np.float64))
 
 
 @pytest.fixture(params=["compiled", "numpy"], autouse=True)
@@ -31,12 +32,6 @@ def packed(X):
     return rows
 
 
-def product(X, rows, first, last):
-    out = np.full((rows.shape[0], last - first), np.nan, X.dtype)
-    packed(X).products(rows)(first, last, out)
-    return out
-
-
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     n_samples=st.integers(1, 150),
@@ -50,34 +45,28 @@ def test_products_of_integers_are_exact(n_samples, n_features, n_rows, dtype, da
     last = data.draw(st.integers(first, n_samples))
     X = RNG.integers(-50, 50, (n_samples, n_features))
     rows = RNG.integers(-50, 50, (n_rows, n_features))
-    values = product(X.astype(dtype), rows.astype(dtype), first, last)
-    assert values.dtype == dtype
-    assert_array_equal(values, rows @ X[first:last].T)
-
-
-def test_products_write_nothing_else():
-    X = RNG.normal(size=(100, 3))
-    out = np.full((7, 50), np.nan)
-    packed(X).products(X[:4])(10, 40, out[:4, 5:35])
-    assert_allclose(out[:4, 5:35], X[:4] @ X[10:40].T)
-    out[:4, 5:35] = np.nan
-    assert np.isnan(out).all()
+    out = np.full((n_rows, last - first), np.nan, dtype)
+    packed(X.astype(dtype)).products(rows.astype(dtype))(first, last, out)
+    assert_array_equal(out, rows @ X[first:last].T)
 
 
 @pytest.mark.parametrize("n_rows", [1, 8, 9, 40])
 @pytest.mark.parametrize("n_samples", [3, 48, 130])
-def test_products_are_written_in_any_layout_and_dtype(n_rows, n_samples):
+def test_products_are_written_in_any_layout_and_dtype_and_nothing_else(n_rows, n_samples):
     X = RNG.integers(-9, 9, (n_samples, 150)).astype(np.float32)
     rows = RNG.integers(-9, 9, (n_rows, 150)).astype(np.float32)
+    memory = np.full((2 * n_rows, 2 * n_samples + 5), np.nan, np.float32)
     outs = {
-        "apart": np.empty((2 * n_rows, n_samples + 5), np.float32)[::2, 2:-3],
+        "apart": memory[::2, 2 : n_samples + 2],
         "fortran": np.empty((n_samples, n_rows), np.float32).T,
-        "every other": np.empty((n_rows, 2 * n_samples), np.float32)[:, ::2],
+        "every other": memory[:n_rows, 1 : 2 * n_samples : 2],
         "wider": np.empty((n_rows, n_samples)),
     }
     for name, out in outs.items():
         packed(X).products(rows)(0, n_samples, out)
         assert_array_equal(out, rows @ X.T, err_msg=name)
+        out[...] = np.nan
+        assert np.isnan(memory).all()
 
 
 def test_implementation_is_the_one_chosen(implementation, monkeypatch):
@@ -87,11 +76,8 @@ def test_implementation_is_the_one_chosen(implementation, monkeypatch):
         monkeypatch.setattr(
             gemm, f"_multiply_{name}", lambda *a, f=function, n=name: (called.append(n), f(*a))
         )
-    product(np.eye(5), np.eye(5), 0, 5)
+    packed(np.eye(5)).products(np.eye(5))(0, 5, np.empty((5, 5)))
     assert called == [implementation]
-
-
-def test_implementation_is_read_from_the_environment():
     assert gemm._implementation("numpy", False) == "numpy"
     assert gemm._implementation("compiled", False) == "compiled"
     assert gemm._implementation("compiled", True) == "numpy"
@@ -105,23 +91,17 @@ def test_implementation_is_read_from_the_environment():
         ({"left": np.zeros((1, 4, gemm._ROWS))}, "left must have shape"),
         ({"left": np.zeros((1, 5, gemm._ROWS + 1))}, "left must have shape"),
         ({"left": np.zeros((1, gemm._ROWS, 5)).transpose(0, 2, 1)}, "contiguous"),
-        ({"panels": np.zeros((2, 5, panel_width(np.float64) - 1))}, "panels must have shape"),
-        ({"panels": np.zeros((2, 5, panel_width(np.float64)), np.float32)}, "of one dtype"),
+        ({"panels": np.zeros((2, 5, WIDTH - 1))}, "panels must have shape"),
+        ({"panels": np.zeros((2, 5, WIDTH), np.float32)}, "of one dtype"),
         ({"n_rows": gemm._ROWS + 1}, "n_rows must be"),
-        ({"last": 3 * panel_width(np.float64)}, "first and last must be"),
+        ({"last": 3 * WIDTH}, "first and last must be"),
         ({"first": -1}, "first and last must be"),
         ({"out": np.zeros((4, 8))}, "out must have shape"),
     ],
 )
 def test_products_refuse_shapes_that_do_not_fit(change, match):
-    arguments = {
-        "left": np.zeros((1, 5, gemm._ROWS)),
-        "panels": np.zeros((2, 5, panel_width(np.float64))),
-        "n_rows": 4,
-        "first": 0,
-        "last": 7,
-        "out": np.zeros((4, 7)),
-    }
+    arguments = {"left": np.zeros((1, 5, gemm._ROWS)), "panels": np.zeros((2, 5, WIDTH))}
+    arguments |= {"n_rows": 4, "first": 0, "last": 7, "out": np.zeros((4, 7))}
     gemm.multiply(**arguments)
     with pytest.raises(ValueError, match=match):
         gemm.multiply(**arguments | change)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kernel_cases import exact, whole
 from numpy.testing import assert_allclose, assert_array_equal
 
 from kpegasos import RBF, KernelMatrix, Linear, Polynomial
@@ -27,11 +28,11 @@ RNG = np.random.default_rng(0)
     seed=st.integers(0, 99),
 )
 def test_find_grid_gives_the_numbers_back(scale, low, width, shape, dtype, seed):
-    whole = np.random.default_rng(seed).integers(low, low + width + 1, shape)
-    X = (whole * scale).astype(dtype)
+    integers = np.random.default_rng(seed).integers(low, low + width + 1, shape)
+    X = (integers * scale).astype(dtype)
     grid = find_grid(X)
     if grid is None:  # of zeros alone, or since low + 255 is too far from zero
-        assert not whole.any() or np.abs(whole).max() > 255
+        assert not integers.any() or np.abs(integers).max() > 255
         return
     multiples = X / grid.scale
     assert_allclose(multiples, np.rint(multiples), rtol=2 * float(np.finfo(dtype).eps))
@@ -71,15 +72,15 @@ def test_find_grid_goes_on_where_the_first_numbers_are_multiples_of_two():
 @pytest.mark.parametrize("distances", [False, True])
 @pytest.mark.parametrize(("low", "n_features"), [(0, 784), (-255, 130), (-128, 1), (-3, 8192)])
 def test_products_are_exact(distances, low, n_features):
-    whole = RNG.integers(low, low + 256, (90, n_features))
-    whole[:2, :] = [[low], [low + 255]]  # the largest sums
-    rows = whole.astype(np.float64)
+    integers = RNG.integers(low, low + 256, (90, n_features))
+    integers[:2, :] = [[low], [low + 255]]  # the largest sums
+    rows = integers.astype(np.float64)
     packed = PackedIntegers(n_features, Grid(1.0, low, True), distances=distances)
     for part in (slice(0, 33), slice(33, 34), slice(34, None)):
         packed.append(rows[part])
     out = np.empty((90, 50), np.float32)
     packed.products(rows)(7, 57, out)
-    expected = whole @ whole.T
+    expected = integers @ integers.T
     if distances:
         norms = np.diag(expected)
         expected = -0.5 * (norms[:, None] + norms - 2 * expected)
@@ -90,25 +91,14 @@ def test_products_are_exact(distances, low, n_features):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("scale", [1 / 255, 1.0])
 def test_kernel_values_are_off_by_less_than_their_bound(kernel, dtype, scale):
-    whole = RNG.integers(0, 256, (300, 50)) // (1 if scale < 1.0 else 128)
-    X = (whole * scale).astype(dtype)
+    integers = RNG.integers(0, 256, (150, 50)) // (1 if scale < 1.0 else 128)
+    X = (integers * scale).astype(dtype)
     matrix = KernelMatrix(kernel, X, row_dtype="float32")
-    values = np.empty((300, 300), np.float32)
-    matrix.write_rows(np.arange(300), values)
+    values = whole(matrix)
     assert_array_equal(values, values.T)
-    exact = X.astype(np.longdouble)
-    products = exact @ exact.T
-    if isinstance(kernel, RBF):
-        norms = np.diag(products)
-        expected = np.exp(-kernel.gamma * (norms[:, None] + norms - 2 * products))
-    else:
-        expected = products
-        if isinstance(kernel, Polynomial):
-            expected = (kernel.gamma * products + kernel.coef0) ** kernel.degree
     bound = matrix.rounding[:, None] + matrix.rounding
-    assert (np.abs(values - expected) <= bound).all()
+    assert (np.abs(values - exact(kernel, X)) <= bound).all()
     # They round less than products of floats.
-    floats = KernelMatrix(
-        kernel, X + dtype(1e-3) * RNG.random(X.shape).astype(dtype), row_dtype="float32"
-    )
+    off_grid = X + dtype(1e-3) * RNG.random(X.shape).astype(dtype)
+    floats = KernelMatrix(kernel, off_grid, row_dtype="float32")
     assert matrix.rounding.max() < floats.rounding.max()

@@ -1,7 +1,6 @@
 """The kernel matrix: the same bits wherever values stand, in pairs and in shared products."""
 
 import itertools
-from itertools import permutations
 from types import SimpleNamespace
 
 import numpy as np
@@ -58,14 +57,18 @@ def test_matrix_of_slices_and_indices(kernel, as_rows):
     some = KernelMatrix(KERNELS[kernel], as_rows(X), members)
     assert_allclose(whole(some), block(X[members], X[members]), rtol=1e-9, atol=1e-12)
     assert_allclose(some.diagonal, KERNELS[kernel].diag(X[members]))
+    nobody = np.arange(0)
+    assert KernelMatrix(KERNELS[kernel], as_rows(X), nobody).write_rows(nobody, out[:0, :0]) == 0
 
 
 @same_bits
 @each_packed
 @each_dtype
-@pytest.mark.parametrize(("height", "threads"), [(1, 1), (8, 2), (40, 7)])
+@pytest.mark.parametrize(
+    ("height", "threads", "hot_bytes"), [(1, 1, 1), (8, 2, 1024), (40, 7, 1 << 18)]
+)
 def test_rows_are_the_same_bits_in_any_block_on_any_threads(
-    kernel, dtype, height, threads, monkeypatch
+    kernel, dtype, height, threads, hot_bytes, monkeypatch
 ):
     monkeypatch.setattr(tuning, "WORK_OF_A_THREAD", 1.0)
     rows = RNG.normal(size=(N, 33)).astype(dtype)
@@ -73,29 +76,15 @@ def test_rows_are_the_same_bits_in_any_block_on_any_threads(
     with at_work(1):
         gram = whole(KernelMatrix(KERNELS[kernel], rows))
     assert_array_equal(gram, gram.T)
+    monkeypatch.setattr(tuning, "HOT_BYTES", hot_bytes)
     for top in range(0, N, height):
         members = np.arange(top, min(N, top + height))
-        out = np.empty((members.size, 120), dtype)
+        out, single = np.empty((members.size, 120), dtype), np.empty((members.size, 120), "f")
         with at_work(threads):
-            assert blocks.write_rows(members, out, 50, 170) == members.size * 120
+            for values in (out, single):
+                assert blocks.write_rows(members, values, 50, 170) == members.size * 120
         assert_array_equal(out, gram[members, 50:170])
-
-
-@same_bits
-@each_packed
-@each_dtype
-def test_packed_subset_grows_and_has_the_bits_of_the_rows(kernel, dtype):
-    matrix = KernelMatrix(KERNELS[kernel], X.astype(dtype))
-    subset, rows = matrix.pack_subset(), whole(matrix)
-    assert subset.members.size == 0
-    subset.append(np.array([7, 3]))
-    subset.append(np.array([50, 0, 11]))
-    assert_array_equal(subset.members, [7, 3, 50, 0, 11])
-    members, out, part = np.array([1, 7]), np.empty((2, 5), dtype), np.empty((2, 3), dtype)
-    subset.write(members, out)
-    assert_array_equal(out, rows[members][:, subset.members])
-    subset.write(members, part, 1, 4)
-    assert_array_equal(part, out[:, 1:4])
+        assert_array_equal(single, out.astype(np.float32))
 
 
 @pytest.mark.parametrize(("height", "width"), [(1, 7), (7, None), (53, 1), (1000, 53)])
@@ -107,43 +96,11 @@ def test_kernel_product_in_tiles(height, width):
     assert_array_equal(nothing, np.zeros((N, 2)))
 
 
-def packed():
-    kernel = PackedKernel(RBF(0.3), 5, np.dtype(np.float64))
-    for rows in (slice(0, 30), slice(30, 31), slice(31, None)):
-        kernel.append(X[rows], NORMS[rows])
-    return kernel
-
-
-@pytest.mark.parametrize("threads", [1, 50])
-@pytest.mark.parametrize("hot_bytes", [1, 1 << 10, 1 << 18])
-def test_packed_kernel_values_of_any_cut_and_dtype(threads, hot_bytes, monkeypatch):
-    monkeypatch.setattr(tuning, "WORK_OF_A_THREAD", 1.0)
-    monkeypatch.setattr(tuning, "HOT_BYTES", hot_bytes)
-    out, rounded = np.full((3, 150), np.nan), np.empty((3, 150), np.float32)
-    kernel = packed()
-    assert kernel.n_samples == N
-    with at_work(threads):
-        for values in (out, rounded):
-            kernel.write(X[:3], NORMS[:3], values, 17, 167)
-    assert_allclose(out, RBF(0.3).block(X[:3], X[17:167]), rtol=1e-12)
-    assert_array_equal(rounded, out.astype(np.float32))
-
-
-def test_kernel_values_of_nothing():
-    packed().write(X[:0], NORMS[:0], np.empty((0, N)))
-    packed().write(X[:3], NORMS[:3], np.empty((3, 0)), 40, 40)
-    none = np.empty(0, dtype=int)
-    assert KernelMatrix(RBF(1.0), X, none).write_rows(none, np.empty((0, 0))) == 0
-
-
 def test_pieces_of_a_built_in_kernel_do_not_follow_the_clock(monkeypatch):
     shapes, block, clock = [], Cosine.block, itertools.count()
-
-    def counted(kernel, A, B):
-        shapes.append((len(A), len(B)))
-        return block(kernel, A, B)
-
-    monkeypatch.setattr(Cosine, "block", counted)
+    monkeypatch.setattr(
+        Cosine, "block", lambda self, *rows: shapes.append((*map(len, rows),)) or block(self, *rows)
+    )
     slow = SimpleNamespace(perf_counter=lambda: float(next(clock)))
     monkeypatch.setattr(patience, "time", slow)
     KernelMatrix(Cosine(), X).block(slice(None), slice(None))
@@ -156,22 +113,17 @@ ORDER = RNG.permutation(60)[:53]  # seven rows belong to no class
 MEMBERS = [ORDER[:20], ORDER[20:23], ORDER[23:]]
 
 
-def pair_and_own(kernel, rows, classes):
-    """A view of two classes, and the kernel matrix of their examples alone."""
-    pair = ClassSortedMatrix(KERNELS[kernel], rows, MEMBERS).pair(*classes)
-    members = np.concatenate([MEMBERS[c] for c in classes])
-    return pair, KernelMatrix(KERNELS[kernel], rows, members)
-
-
 @same_bits
-@pytest.mark.parametrize("classes", list(permutations(range(3), 2)))
+@pytest.mark.parametrize("classes", [(0, 1), (1, 0), (2, 0), (1, 2)])
 @each_kernel
 @each_format
 @each_dtype
 def test_pair_has_the_bits_of_its_own_matrix(classes, kernel, as_rows, dtype):
-    pair, own = pair_and_own(kernel, as_rows(X[:60].astype(dtype)), classes)
-    assert (pair.n_samples, pair.dtype) == (own.n_samples, own.dtype)
-    assert (pair.can_pack, pair.row_bytes) == (own.can_pack, own.row_bytes)
+    rows = as_rows(X[:60].astype(dtype))
+    pair = ClassSortedMatrix(KERNELS[kernel], rows, MEMBERS).pair(*classes)
+    own = KernelMatrix(KERNELS[kernel], rows, np.concatenate([MEMBERS[c] for c in classes]))
+    for name in ("n_samples", "dtype", "can_pack", "row_bytes"):
+        assert getattr(pair, name) == getattr(own, name)
     assert_array_equal(pair.diagonal, own.diagonal)
     last = own.n_samples - 1
     nobody = [[]] if own.can_pack else []
@@ -182,27 +134,26 @@ def test_pair_has_the_bits_of_its_own_matrix(classes, kernel, as_rows, dtype):
         assert_array_equal(*outs)
     left, right = np.array([4, 0, 9]), slice(2, None)
     assert_array_equal(pair.block(left, right), own.block(left, right))
-    outs = []
-    for values in (pair, own) if own.can_pack else ():
-        subset = values.pack_subset()
+    for matrix in (pair, own) if own.can_pack else ():
+        subset = matrix.pack_subset()
+        assert subset.members.size == 0
         subset.append(np.array([2, 21]))
         subset.append(np.array([0]))
         assert_array_equal(subset.members, [2, 21, 0])
-        outs.append(np.empty((2, 3), dtype))
-        subset.write(np.array([1, 22]), outs[-1])
-    assert not outs or np.array_equal(*outs)
+        for first, last in ((0, 3), (1, 2)):
+            out = np.empty((2, last - first), dtype)
+            subset.write(np.array([1, 22]), out, first, last)
+            assert_array_equal(out, whole(own)[np.ix_([1, 22], [2, 21, 0][first:last])])
 
 
 def test_pairs_pack_the_examples_once(monkeypatch):
     packed = []
     for name in ("append", "put"):
-        original = getattr(PackedMatrix, name)
+        pack = getattr(PackedMatrix, name)
         monkeypatch.setattr(
             PackedMatrix,
             name,
-            lambda self, *given, original=original: (
-                packed.append(len(given[-1])) or original(self, *given)
-            ),
+            lambda self, *given, pack=pack: packed.append(len(given[-1])) or pack(self, *given),
         )
     shared = ClassSortedMatrix(RBF(0.5), X[:60], MEMBERS)
     for classes in ((0, 1), (0, 2), (1, 2)):
@@ -217,22 +168,8 @@ def values_of(kernel, rows=X, members=ORDER, row_dtype="float64"):
     return KernelMatrix(kernel, rows, members, row_dtype=row_dtype, work_dtype="float64")
 
 
-class Counting:
-    """Whole matrices, and how many were computed."""
-
-    def __init__(self):
-        self.computed = 0
-
-    def __call__(self, values):
-        self.computed += 1
-        return GramRows.from_values(values).gram
-
-
-def assert_shared(shared, values, rtol=0.0):
-    computed = GramRows.from_values(values).gram
-    found = shared.gram(values)
-    assert found.dtype == values.dtype
-    assert_allclose(found, computed, rtol=rtol, atol=0.0)
+def computed(values):
+    return GramRows.from_values(values).gram
 
 
 @pytest.mark.parametrize("row_dtype", ["float32", "float64"])
@@ -243,20 +180,16 @@ def test_shared_matrix_is_that_of_the_kernel(kernel, as_rows, dtype, row_dtype, 
     rows = as_rows(X.astype(dtype))
     values = values_of(KERNELS[kernel], rows, row_dtype=row_dtype)
     rtol = 1e-5 * ((kernel, dtype) == ("laplacian", np.float32))  # whose exponential is float32
-    assert_shared(SharedProducts(rows, ORDER, Counting()), values, rtol)
+    at_once = SharedProducts(rows, ORDER, computed).gram(values)
     monkeypatch.setattr(matrix_module, "threads_for", lambda work: 3)
     monkeypatch.setattr(tuning, "MAP_BYTES", 8 * 53 * 4)  # four rows at a time
-    assert_shared(SharedProducts(rows, ORDER, Counting()), values, rtol)
-
-
-def test_values_beyond_float32_are_shared_in_float64():
-    values = values_of(Polynomial(1.0, 3, 1.0), 1e8 * X, row_dtype="float32")
-    assert values.dtype == np.float64
-    assert_shared(SharedProducts(1e8 * X, ORDER, Counting()), values)
+    for found in (at_once, SharedProducts(rows, ORDER, computed).gram(values)):
+        assert found.dtype == values.dtype
+        assert_allclose(found, computed(values), rtol=rtol, atol=0.0)
 
 
 @pytest.mark.parametrize(
-    ("kernels", "computed"),
+    ("kernels", "n_computed"),
     [
         ([RBF(0.01), RBF(0.1), RBF(1.0)], 1),
         ([Laplacian(0.01), Laplacian(0.1)], 1),
@@ -264,14 +197,14 @@ def test_values_beyond_float32_are_shared_in_float64():
         ([RBF(0.1), Laplacian(0.1), RBF(0.1), RBF(0.2)], 3),
     ],
 )
-def test_kernels_of_a_kind_share_one_computation(kernels, computed):
+def test_kernels_of_a_kind_share_one_computation(kernels, n_computed):
     """Products of another kind take the place of those held."""
-    count = Counting()
-    shared = SharedProducts(X, ORDER, count)
+    count = []
+    shared = SharedProducts(X, ORDER, lambda values: count.append(1) or computed(values))
     for kernel in kernels:
-        assert_shared(shared, values_of(kernel))
+        assert_array_equal(shared.gram(values_of(kernel)), computed(values_of(kernel)))
         shared.exact(values_of(kernel))
-    assert count.computed == computed
+    assert len(count) == n_computed
 
 
 def test_functions_of_ones_own_share_nothing():
@@ -287,9 +220,8 @@ def test_functions_of_ones_own_share_nothing():
 
 
 def held_values():
-    return SharedProducts(X, np.arange(N), Counting()).exact(
-        values_of(RBF(0.3), members=np.arange(N))
-    )
+    everybody = np.arange(N)
+    return SharedProducts(X, everybody, computed).exact(values_of(RBF(0.3), members=everybody))
 
 
 def test_subsets_of_held_products_are_those_examples():
@@ -325,12 +257,9 @@ def test_held_products_go_block_by_block_and_are_given_up_when_told_to(monkeypat
         (Linear(), 1e20, np.float32),
         (Linear(), 1e160, np.float64),
         (Polynomial(1.0, 3, 0.0), 1e7, np.float32),
-        (Polynomial(1.0, 3, 0.0), 1e60, np.float64),
-        (RBF(1.0), 1e20, np.float32),
         (RBF(1.0), 1e160, np.float64),
         (1e300 * Linear(), 1e10, np.float64),
         (Polynomial(1e80, 2) * Linear() * Linear(), 1e40, np.float64),
-        (Linear(), np.nan, np.float64),
         (RBF(1.0), np.inf, np.float64),
     ],
     ids=str,
@@ -356,56 +285,45 @@ def test_packed_subset_of_other_rows_is_refused():
             KernelMatrix(kernel, rows).pack_subset()
 
 
-@pytest.mark.parametrize(
-    ("first", "last", "shape"),
-    [(0, N + 1, (4, N + 1)), (-1, 3, (4, 4)), (5, 3, (4, 0)), (0, 3, (4, 2)), (0, 3, (3, 3))],
-)
-def test_kernel_values_refuse_a_range_beyond_the_examples(first, last, shape):
-    out = np.zeros(shape)
-    with pytest.raises(ValueError, match=r"(first and last|out) must"):
-        packed().write(X[:4], NORMS[:4], out, first, last)
-    with pytest.raises(ValueError, match=r"(first and last|out) must"):
-        KernelMatrix(RBF(0.3), X).write_rows(np.arange(4), out, first, last)
-    assert not out.any()
+def write_rows(first, last, height=4, width=None):
+    width = max(0, last - first) if width is None else width
+    KernelMatrix(RBF(0.3), X).write_rows(np.arange(4), np.empty((height, width)), first, last)
 
 
-def test_norms_of_other_rows_are_refused():
-    kernel = packed()
-    with pytest.raises(ValueError, match=r"squared_norms must have shape \(30,\)"):
-        kernel.append(X[:30], NORMS[:29])
-    with pytest.raises(ValueError, match=r"squared_norms must have shape \(4,\)"):
-        kernel.write(X[:4], NORMS, np.empty((4, N)))
-    norms, products = np.ones(4, np.float32), np.ones((3, 4), np.float32)
-    with pytest.raises(ValueError, match=r"norms_a must have shape \(3,\), got \(2,\) instead"):
-        gaussian(products, norms[:2], norms, np.float32(1.0))
-    with pytest.raises(ValueError, match=r"norms_b must have shape \(4,\), got \(3,\) instead"):
-        gaussian(products, norms[:3], norms[:3], np.float32(1.0))
-    assert (products == 1).all()
+def append(rows, norms):
+    PackedKernel(RBF(0.3), 5, np.dtype(np.float64)).append(rows, norms)
 
 
-@pytest.mark.parametrize("rows", [X[:, :4], X[0], X.astype(np.float32), np.ones((2, 6))])
-def test_packed_rows_refuse_other_rows(rows):
-    matrix = PackedMatrix(5, np.dtype(np.float64))
-    matrix.append(X)
-    for use in (matrix.append, matrix.products):
-        with pytest.raises(ValueError, match="rows must be float64 with 5 features"):
-            use(rows)
-    assert matrix.n_rows == N
+def mapped(norms_a, norms_b):
+    gaussian(np.zeros((4, 3)), norms_a, norms_b, 1.0)
+
+
+def added(values, first, coefs, result):
+    _add_products(np.ones(values), first, np.ones(coefs), np.arange(2), np.zeros(result))
 
 
 @pytest.mark.parametrize(
-    ("values", "first", "coefs", "result", "match"),
+    ("call", "arguments", "match"),
     [
-        ((3, 4), 0, (2, 5), (3, 2), "first and last must be a range within 0 and 4"),
-        ((3, 4), 2, (2, 3), (3, 2), "first and last must be a range within 0 and 4"),
-        ((3, 4), 0, (2, 4), (2, 2), "result must have shape"),
-        ((3, 4), 0, (2, 4), (3, 1), "outputs must be indices from 0 to 0"),
-        ((3, 4), 0, (3, 4), (3, 3), "outputs must have shape"),
-        ((3, 0), 0, (2, 0), (3, 2), "coefs must have at least one column"),
+        (write_rows, (0, N + 1), "first and last must"),
+        (write_rows, (-1, 3), "first and last must"),
+        (write_rows, (5, 3), "first and last must"),
+        (write_rows, (0, 3, 4, 2), "out must"),
+        (write_rows, (0, 3, 3), "out must"),
+        (append, (X, NORMS[:29]), r"squared_norms must have shape \(203,\)"),
+        (append, (X[:, :4], NORMS), "rows must be float64 with 5 features"),
+        (append, (X.astype(np.float32), NORMS), "rows must be float64 with 5 features"),
+        (mapped, (np.ones(2), np.ones(3)), r"norms_a must have shape \(4,\), got \(2,\) instead"),
+        (mapped, (np.ones(4), np.ones(4)), r"norms_b must have shape \(3,\), got \(4,\) instead"),
+        (added, ((3, 4), 0, (2, 5), (3, 2)), "first and last must be a range within 0 and 4"),
+        (added, ((3, 4), 2, (2, 3), (3, 2)), "first and last must be a range within 0 and 4"),
+        (added, ((3, 4), 0, (2, 4), (2, 2)), "result must have shape"),
+        (added, ((3, 4), 0, (2, 4), (3, 1)), "outputs must be indices from 0 to 0"),
+        (added, ((3, 4), 0, (3, 4), (3, 3)), "outputs must have shape"),
+        (added, ((3, 0), 0, (2, 0), (3, 2)), "coefs must have at least one column"),
     ],
 )
-def test_sums_of_decisions_refuse_other_shapes(values, first, coefs, result, match):
-    sums = np.zeros(result)
+def test_arrays_that_do_not_fit_together_are_refused(call, arguments, match):
+    """Compiled code would write beyond them."""
     with pytest.raises(ValueError, match=match):
-        _add_products(np.ones(values), first, np.ones(coefs), np.arange(2), sums)
-    assert not sums.any()
+        call(*arguments)

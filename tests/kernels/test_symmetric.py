@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from kernel_cases import exact
 
 from kpegasos import RBF
-from kpegasos.kernels import exact
+from kpegasos.kernels import exact as module
 from kpegasos.kernels.exact import ExactValues, SymmetricSums, roundings
 from kpegasos.utils.patience import CutShort, heeding
 from kpegasos.utils.threads import at_work
@@ -31,24 +32,22 @@ def _products(X, coef, wanted):
 @pytest.mark.parametrize(
     ("block_bytes", "mirror_bytes", "added"),
     [
-        (1, 1, exact._add_tile),
-        (1 << 23, 10_000, exact._add_tile),
-        (1 << 23, 1 << 21, exact._add_numpy),
+        (1, 1, module._add_tile),
+        (1 << 23, 10_000, module._add_tile),
+        (1 << 23, 1 << 21, module._add_numpy),
     ],
 )
 @pytest.mark.parametrize("n_support", [0, 1, 128, 290, 400])
 def test_symmetric_sums_are_those_of_the_whole_matrix(
     monkeypatch, block_bytes, mirror_bytes, added, n_support
 ):
-    monkeypatch.setattr(exact, "_BLOCK_BYTES", block_bytes)
-    monkeypatch.setattr(exact, "_MIRROR_BYTES", mirror_bytes)
-    monkeypatch.setattr(exact, "_add_tile", added)
+    monkeypatch.setattr(module, "_BLOCK_BYTES", block_bytes)
+    monkeypatch.setattr(module, "_MIRROR_BYTES", mirror_bytes)
+    monkeypatch.setattr(module, "_add_tile", added)
     X, coef, wanted = _problem(n_support=n_support)
     sums, rounding, evaluations = _products(X, coef, wanted)
     asked = wanted | (coef != 0.0)
-    differences = X[:, None].astype(np.longdouble) - X
-    expected = np.exp(-np.longdouble(0.3) * np.square(differences).sum(axis=2)) @ coef
-    error = np.abs(sums - expected)[asked]
+    error = np.abs(sums - exact(RBF(0.3), X) @ coef)[asked]
     assert np.all(error <= rounding[asked])
     assert np.all(sums[~asked] == 0.0)
     assert evaluations <= np.count_nonzero(asked) * n_support
@@ -57,9 +56,9 @@ def test_symmetric_sums_are_those_of_the_whole_matrix(
 @pytest.mark.parametrize("threads", [2, 3, 7])
 def test_symmetric_sums_do_not_depend_on_the_threads(monkeypatch, threads):
     problem = _problem()
-    monkeypatch.setattr(exact, "threads_for", lambda work: 1)
+    monkeypatch.setattr(module, "threads_for", lambda work: 1)
     one = _products(*problem)
-    monkeypatch.setattr(exact, "threads_for", lambda work: threads)
+    monkeypatch.setattr(module, "threads_for", lambda work: threads)
     several = _products(*problem)
     np.testing.assert_array_equal(one[0], several[0])
     assert one[2] == several[2]
@@ -71,20 +70,17 @@ def test_symmetric_sums_are_given_up_when_told_to():
         _products(*_problem())
 
 
-def _symmetric_sums(n_samples, n_support, n_features, **options):
+def _symmetric_sums(n_samples, n_support, n_features):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(n_samples, n_features)) / n_features**0.5
     weights = rng.random(n_support)  # of one sign: nothing cancels
-    sums = SymmetricSums(
-        RBF(0.3), lambda rows: 1.0 * X[rows], np.square(X).sum(axis=1), weights, **options
-    )
-    return X, weights, sums
+    return SymmetricSums(RBF(0.3), lambda rows: 1.0 * X[rows], np.square(X).sum(axis=1), weights)
 
 
 @pytest.mark.parametrize("block_rows", [1, 300, 8192])
 @pytest.mark.parametrize(("n_support", "n_features"), [(1, 1), (900, 3), (1000, 2000)])
 def test_roundings_count_every_addition(monkeypatch, block_rows, n_support, n_features):
-    monkeypatch.setattr(exact, "_BLOCK_ROWS", block_rows)
+    monkeypatch.setattr(module, "_BLOCK_ROWS", block_rows)
     together = []
 
     def count(values, left, right, sums, mirror):
@@ -92,8 +88,8 @@ def test_roundings_count_every_addition(monkeypatch, block_rows, n_support, n_fe
         sums += 1.0
         mirror[...] = 1.0
 
-    monkeypatch.setattr(exact, "_add_tile", count)
-    _, _, sums = _symmetric_sums(n_support + 20, n_support, n_features)
+    monkeypatch.setattr(module, "_add_tile", count)
+    sums = _symmetric_sums(n_support + 20, n_support, n_features)
     with at_work(1):
         sums.add_all()
     assert 1 + max(together) + sums.sums.max() <= roundings(n_support, n_features)
@@ -101,9 +97,9 @@ def test_roundings_count_every_addition(monkeypatch, block_rows, n_support, n_fe
 
 @pytest.mark.parametrize("n_features", [1, 100, 784, 5000, 20_000])
 def test_threads_of_symmetric_sums_take_little_memory(monkeypatch, n_features):
-    monkeypatch.setattr(exact, "threads_for", lambda work: 1000)
-    _, _, sums = _symmetric_sums(400, 400, n_features)
-    strip, block = exact._heights(n_features)
+    monkeypatch.setattr(module, "threads_for", lambda work: 1000)
+    sums = _symmetric_sums(400, 400, n_features)
+    strip, block = module._heights(n_features)
     threads = sums._threads_for(1e20)
     assert 8 * block * n_features <= 8 * MEBIBYTE
     assert threads == 1 or 8 * threads * strip * 2 * n_features <= 16 * MEBIBYTE

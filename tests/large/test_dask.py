@@ -11,13 +11,12 @@ import pytest
 from chunk_cases import by_the_book, in_chunks, vector
 from joblib import parallel_config
 from scipy import sparse
-from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from kpegasos import LinearPegasosSVC, PairwiseKernel, PegasosSVC, linear_rows
 from kpegasos.core.draws import IndexStream
 from kpegasos.core.problem import Problem
 from kpegasos.core.state import PegasosOptions
-from kpegasos.datasets import make_text_like, make_toy
+from kpegasos.datasets import make_text_like
 from kpegasos.large.dask import fit_dask
 from kpegasos.solvers.online import advance_stream, merge_states, new_stream
 from kpegasos.utils.validation import draw_seed
@@ -28,16 +27,6 @@ distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
 
 AVERAGES = ["weighted", "suffix", "uniform", None]
-
-
-@pytest.fixture(scope="module")
-def two_processes():
-    options = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": "CRITICAL"}
-    with (
-        distributed.LocalCluster(n_workers=2, processes=True, **options) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        yield client
 
 
 # The mean of states
@@ -83,8 +72,8 @@ def test_the_mean_of_equal_states_goes_on_as_each_would(integers):
     (run,), go_on = advanced(options, integers, [slice(13, 25)])
     twin = copy.deepcopy(run)
     twin.state = merge_states([run.state, run.state], [1, 2])
-    for stream_ in (run, twin):
-        go_on(stream_, slice(0, 37))
+    for stream in (run, twin):
+        go_on(stream, slice(0, 37))
     np.testing.assert_allclose(twin.vector(), run.vector(), rtol=1e-9, atol=1e-12)
 
 
@@ -97,13 +86,15 @@ def of_partition(integers, rows, number, n_steps, average):
 
 
 @pytest.mark.parametrize("average", AVERAGES)
-@pytest.mark.parametrize("rounds", [1, 3])
-def test_one_partition_is_pegasos(client, integers, average, rounds):
+@pytest.mark.parametrize(("rounds", "as_block"), [(1, np.asarray), (3, sparse.csr_matrix)])
+def test_one_partition_is_pegasos(client, integers, average, rounds, as_block):
     model = LinearPegasosSVC(lam=1.0, epochs=3, average=average, random_state=0)
-    fit_dask(model, in_chunks(integers.X, [37]), in_chunks(integers.y, [37]), rounds=rounds)
+    X, y = in_chunks(integers.X, [37]), np.where(integers.y > 0, "yes", "no")
+    fit_dask(model, X.map_blocks(as_block), in_chunks(y, [37]), rounds=rounds)
     expected = of_partition(integers, slice(0, 37), 0, 111, average)
     np.testing.assert_allclose(vector(model), expected, rtol=4e-15, atol=1e-15)
-    assert model.n_steps_ == 111
+    assert (model.n_steps_, model.n_features_in_) == (111, 3)
+    assert model.partial_fit(integers.X, y).n_steps_ == 111 + 37
 
 
 @pytest.mark.parametrize("average", AVERAGES)
@@ -114,23 +105,6 @@ def test_one_round_is_the_mean_of_runs_by_the_sizes_of_their_partitions(client, 
     large = of_partition(integers, slice(0, 30), 0, 37, average)
     small = of_partition(integers, slice(30, 37), 1, 37, average)
     np.testing.assert_allclose(vector(model), (30 * large + 7 * small) / 37, rtol=1e-12)
-
-
-@pytest.fixture(scope="module")
-def text():
-    X, y = make_text_like(6000, 300, 0.05, random_state=0)
-    return X, np.where(y == 1, "yes", "no")
-
-
-def test_model_is_as_good_as_that_of_one_process(client, text):
-    X, y = text
-    blocks = in_chunks(X.toarray(), [1500] * 4).map_blocks(sparse.csr_matrix)
-    model = LinearPegasosSVC(lam=1e-3, epochs=5, random_state=0)
-    fit_dask(model, blocks, in_chunks(y, [1500] * 4))
-    reference = LinearPegasosSVC(lam=1e-3, epochs=5, random_state=0).fit(X, y)
-    assert model.score(X, y) > reference.score(X, y) - 0.003
-    assert model.n_features_in_ == 300
-    assert model.partial_fit(X, y).n_steps_ == 5 * 1500 + 6000
 
 
 def test_weights_and_several_classes(client):
@@ -163,31 +137,28 @@ def test_partitions_without_a_class_or_without_rows(client):
     assert np.mean((model.predict(X) == 2) == (y == 2)) > 0.88
 
 
-def test_rejects(client, text):
-    X, y = text[0].toarray(), text[1]
-    rows, labels = in_chunks(X, [3000, 3000]), in_chunks(y, [3000, 3000])
+def test_collections_that_do_not_fit_together_are_refused(client, integers):
+    X, sizes = integers.X, [30, 7]
+    rows, labels = in_chunks(X, sizes), in_chunks(integers.y, sizes)
 
-    def fails(match, X=rows, y=labels, *, parameters=None, **arguments):
-        model = LinearPegasosSVC(**(parameters or {}))
-        with pytest.raises(ValueError, match=match):
+    def fails(match, X=rows, y=labels, *, model=None, error=ValueError, **arguments):
+        model = LinearPegasosSVC() if model is None else model
+        with pytest.raises(error, match=match):
             fit_dask(model, X, y, **arguments)
         assert not hasattr(model, "coef_")
 
     fails("X must be a Dask array of 2 dimensions, got ndarray", X=X)
-    fails("y must be a Dask array of 1 dimension, got ndarray", y=y)
-    fails(r"y must be chunked like the rows of X, \(3000, 3000\)", y=in_chunks(y, [6000]))
-    fails("X must be chunked along the rows only, got 2", X=rows.rechunk((3000, 150)))
+    fails("y must be a Dask array of 1 dimension, got ndarray", y=integers.y)
+    fails(r"y must be chunked like the rows of X, \(30, 7\)", y=in_chunks(integers.y, [37]))
+    fails("X must be chunked along the rows only, got 2", X=rows.rechunk(((30, 7), (2, 1))))
     fails("rounds must be a positive integer, got 0", rounds=0)
-    fails("class_weight must be a dict", parameters={"class_weight": "balanced"})
+    fails("class_weight must be a dict", model=LinearPegasosSVC(class_weight="balanced"))
     fails("contains NaN", X=rows * np.nan)
     fails("sample_weight must have a positive entry", sample_weight=0.0 * rows[:, 0])
     wider = rows.map_blocks(lambda block: np.hstack([block, block]), dtype=float)
-    fails("X must have 300 columns in every block, got 600 in block", X=wider)
-    for estimator in (PegasosSVC(), None):
-        with pytest.raises(TypeError, match="estimator must be a LinearPegasosSVC or a Linear"):
-            fit_dask(estimator, rows, labels)
-    with pytest.raises(TypeError, match="client must be a Dask client, got str"):
-        fit_dask(LinearPegasosSVC(), rows, labels, client="tcp://nowhere")
+    fails("X must have 3 columns in every block, got 6 in block", X=wider)
+    fails("estimator must be a LinearPegasosSVC or a Linear", model=PegasosSVC(), error=TypeError)
+    fails("client must be a Dask client, got str", client="tcp://nowhere", error=TypeError)
 
 
 def test_class_without_weight_is_absent(client):
@@ -220,6 +191,16 @@ def kill_one_of_two(client, killed):
         time.sleep(0.01)
 
 
+@pytest.fixture(scope="module")
+def two_processes():
+    options = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": "CRITICAL"}
+    with (
+        distributed.LocalCluster(n_workers=2, processes=True, **options) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
 @pytest.mark.slow
 def test_a_worker_that_dies_costs_its_round_and_nothing_else(two_processes, client):
     X, y = make_text_like(4000, 200, 0.05, random_state=0)
@@ -243,26 +224,6 @@ def test_a_worker_that_dies_costs_its_round_and_nothing_else(two_processes, clie
     # As if nothing had happened, with two processes or with one worker.
     np.testing.assert_array_equal(model.coef_, fitted(client).coef_)
     two_processes.wait_for_workers(2, timeout=30)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("make", [LinearPegasosSVC, PegasosSVC])
-def test_joblib_spreads_folds_and_seeds_over_the_workers(two_processes, make):
-    X, y = make_toy("moons", 200, random_state=0)
-
-    def where(model, X, y):  # a local function travels by value
-        return os.getpid()
-
-    alone = cross_val_score(make(random_state=0), X, y, cv=6)
-    with parallel_config(backend="dask", client=two_processes):
-        places = cross_val_score(make(random_state=0), X, y, cv=6, scoring=where, n_jobs=-1)
-        spread = cross_val_score(make(random_state=0), X, y, cv=6, n_jobs=-1)
-        search = GridSearchCV(make(), {"random_state": [0, 1], "C": [0.1, 1.0]}, cv=2, n_jobs=-1)
-        search.fit(X, y)
-    assert os.getpid() not in places
-    np.testing.assert_array_equal(alone, spread)
-    assert set(search.best_params_) == {"random_state", "C"}
-    assert len(search.cv_results_["mean_test_score"]) == 4
 
 
 @pytest.mark.slow

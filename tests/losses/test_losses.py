@@ -13,17 +13,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from kpegasos import PegasosSVC, losses, make_problem
-from kpegasos.losses.base import (
-    best,
-    bests,
-    check_loss,
-    for_loops,
-    gain,
-    pull,
-    pulls,
-    value,
-    values,
-)
+from kpegasos.losses.base import bests, check_loss, for_loops, pulls, values
 from kpegasos.losses.probe import probe
 
 ALL = [
@@ -44,12 +34,10 @@ def book(loss):
     return naive_losses.LOSSES[type(loss).__name__]
 
 
-def target_of(loss, number):
-    return number if loss.regression else (1.0 if number > 0 else -1.0)
-
-
-def direction(loss, target):
-    return 1.0 if loss.regression else target
+def of(loss, number):
+    """The target that a number makes for a loss, and its direction."""
+    label = 1.0 if number > 0 else -1.0
+    return (number, 1.0) if loss.regression else (label, label)
 
 
 def inside(loss, share):
@@ -58,31 +46,23 @@ def inside(loss, share):
 
 
 @EACH
-@given(decision=DECISIONS, number=NUMBERS)
-def test_value_is_that_of_the_book(loss, decision, number):
-    y = target_of(loss, number)
-    assert_allclose(loss.value(decision, y), book(loss)(decision, y), rtol=1e-12, atol=1e-13)
+@given(decision=DECISIONS, other=DECISIONS, number=NUMBERS, share=st.floats(0.0, 1.0))
+def test_value_is_that_of_the_book_and_pull_and_gain_belong_to_it(
+    loss, decision, other, number, share
+):
+    """Fenchel and Young: ``ℓ(f) + β s f ≥ gain(β)``, with equality where β is the pull.
 
-
-@EACH
-@given(decision=DECISIONS, other=DECISIONS, number=NUMBERS)
-def test_pull_is_minus_a_subgradient(loss, decision, other, number):
-    y = target_of(loss, number)
-    slope = -direction(loss, y) * loss.pull(decision, y)
-    least = book(loss)(decision, y) + slope * (other - decision)
-    assert book(loss)(other, y) >= least - 1e-8
-
-
-@EACH
-@given(decision=DECISIONS, number=NUMBERS, share=st.floats(0.0, 1.0))
-def test_gain_is_below_every_loss_and_meets_one(loss, decision, number, share):
-    """Fenchel and Young: ``ℓ(f) + β s f ≥ gain(β)``, with equality where β is the pull."""
-    y = target_of(loss, number)
-    s, beta = direction(loss, y), inside(loss, share)
-    assert loss.gain(beta, y) <= book(loss)(decision, y) + beta * s * decision + 1e-9
+    So ``-s · pull`` is a subgradient.
+    """
+    y, s = of(loss, number)
+    of_book = book(loss)(decision, y)
+    assert_allclose(loss.value(decision, y), of_book, rtol=1e-12, atol=1e-13)
     pulled = loss.pull(decision, y)
-    touching = book(loss)(decision, y) + pulled * s * decision
-    assert_allclose(loss.gain(pulled, y), touching, rtol=1e-9, atol=1e-8)
+    assert abs(pulled) <= loss.lipschitz
+    assert_allclose(loss.gain(pulled, y), of_book + pulled * s * decision, rtol=1e-9, atol=1e-8)
+    for beta in (inside(loss, share), pulled):
+        assert loss.lower <= beta <= loss.upper
+        assert loss.gain(beta, y) <= book(loss)(other, y) + beta * s * other + 1e-8
 
 
 @EACH
@@ -93,8 +73,7 @@ def test_gain_is_below_every_loss_and_meets_one(loss, decision, number, share):
     curvature=st.sampled_from([1e-3, 0.1, 1.0, 30.0]),
 )
 def test_best_is_the_maximum_in_one_coordinate(loss, decision, number, share, curvature):
-    y, beta = target_of(loss, number), inside(loss, share)
-    s = direction(loss, y)
+    (y, s), beta = of(loss, number), inside(loss, share)
 
     def dual(b):
         return loss.gain(b, y) - (b - beta) * s * decision - 0.5 * curvature * (b - beta) ** 2
@@ -108,16 +87,6 @@ def test_best_is_the_maximum_in_one_coordinate(loss, decision, number, share, cu
 
 
 @EACH
-def test_pulls_are_within_the_box_and_slopes_within_lipschitz(loss):
-    decisions = np.linspace(-9.0, 9.0, 301)
-    for number in (-2.0, 0.3, 1.0):
-        found = pulls(loss, decisions, np.full(301, target_of(loss, number)))
-        assert loss.lower <= found.min()
-        assert found.max() <= loss.upper
-        assert np.abs(found).max() <= loss.lipschitz
-
-
-@EACH
 def test_arrays_are_the_methods_one_by_one(loss):
     rng = np.random.default_rng(0)
     f, y = rng.normal(size=50), rng.normal(size=50)
@@ -127,11 +96,6 @@ def test_arrays_are_the_methods_one_by_one(loss):
     assert_allclose(pulls(loss, f, y), [loss.pull(a, b) for a, b in zip(f, y, strict=True)])
     each = [loss.best(*numbers) for numbers in zip(beta, f, y, curvature, strict=True)]
     assert_allclose(bests(loss, beta, f, y, curvature), each, atol=1e-12)
-    one = float(f[0]), float(y[0])
-    assert value(loss, *one) == loss.value(*one)
-    assert pull(loss, *one) == loss.pull(*one)
-    assert gain(loss, 0.5, one[1]) == loss.gain(0.5, one[1])
-    assert best(loss, 0.5, *one, 1.0) == loss.best(0.5, *one, 1.0)
 
 
 class Half(losses.Hinge):
@@ -164,113 +128,7 @@ def test_make_loss_refuses_the_other_kind():
         losses.make_loss("epsilon_insensitive", regression=False)
 
 
-OWN = """
-from typing import NamedTuple
-import numpy as np
-from numba.core import event
-from kpegasos import losses, make_problem, linear_rows, pegasos
-
-class Own(NamedTuple):
-    factor: float = 1.0
-    regression = False
-    lower, upper, lipschitz = 0.0, {factor}, {factor}
-    def value(self, decision, target):
-        return {factor} * max(0.0, 1.0 - target * decision)
-    def pull(self, decision, target):
-        return {factor} if target * decision < 1.0 else 0.0
-    def gain(self, beta, target):
-        return beta
-    def best(self, beta, decision, target, curvature):
-        return min({factor}, max(0.0, beta + (1.0 - target * decision) / curvature))
-
-rng = np.random.default_rng(0)
-X = rng.normal(size=(40, 3)); y = np.sign(X[:, 0] + 0.5 * rng.normal(size=40))
-problem = make_problem(y, 0.1, loss=Own())
-with event.install_recorder("numba:compile") as compiled:
-    found = pegasos(problem, linear_rows(X), epochs=5, random_state=0)
-print(repr(found.objective), len(compiled.buffer))
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("before", ["", "FACTOR = {factor}", "def FACTOR(): return {factor}"])
-def test_an_edited_loss_never_meets_an_old_loop(tmp_path, monkeypatch, before):
-    """The same class name, edited between two processes that share a cache."""
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
-    script = tmp_path / "own.py"
-    name = "FACTOR()" if "def" in before else "FACTOR" if before else "{factor}"
-
-    def objective(factor):
-        text = before.format(factor=factor) + OWN.format(factor=name.format(factor=factor))
-        script.write_text(text.replace("def FACTOR", "@__import__('numba').njit\ndef FACTOR"))
-        done = subprocess.run(
-            [sys.executable, str(script)], capture_output=True, text=True, check=True
-        )
-        found, events = done.stdout.split()
-        return float(found), int(events) > 0
-
-    first, edited, back = objective(1.0), objective(2.0), objective(1.0)
-    assert first[0] == back[0]
-    assert edited[0] > 1.2 * first[0]
-    assert (first[1], edited[1]) == (True, True)
-    assert back[1] == ("def" in before), "code that reaches a function is not kept"
-
-
-SCALE = 1.0
-
-
-def _value(self, decision, target):
-    return max(0.0, SCALE - target * decision)
-
-
-def _value_with_a_function(self, decision, target):
-    return max(0.0, _value(self, decision, target))
-
-
-def _value_with_a_default(self, decision, target, more=SCALE):
-    return max(0.0, more - target * decision)
-
-
-def _value_of_the_class(self, decision, target):
-    return max(0.0, self.own - target * decision)
-
-
-def name_in_loops(**members):
-    """The name of a class of losses in compiled code, of such as are defined anew."""
-    return type(for_loops(type("Own", (Alike,), {"own": 1.0} | members)())).__name__
-
-
-def test_names_of_losses_are_digests_of_all_that_their_code_reaches(monkeypatch):
-    name = name_in_loops(value=_value)
-    assert name_in_loops(value=_value) == name
-    others = [name_in_loops(), name_in_loops(value=_value, upper=2.0)]
-    monkeypatch.setitem(globals(), "SCALE", 2.0)
-    others.append(name_in_loops(value=_value))
-    monkeypatch.setitem(globals(), "SCALE", True)
-    others.append(name_in_loops(value=_value))
-    assert len({name, *others}) == 5
-
-
-@pytest.mark.parametrize(
-    "method", [_value_with_a_function, _value_with_a_default, _value_of_the_class]
-)
-def test_losses_that_reach_more_than_numbers_have_names_of_their_own(method):
-    assert name_in_loops(value=method) != name_in_loops(value=method)
-
-
-def test_a_number_that_changes_meets_no_old_loop(monkeypatch):
-    loss = type("Own", (Alike,), {"value": _value})()
-    for scale in (1.0, 3.0):
-        monkeypatch.setitem(globals(), "SCALE", scale)
-        assert values(loss, np.zeros(1), np.ones(1)) == scale
-
-
-@pytest.mark.parametrize("factor", [1.0, 2.0])
-def test_a_loss_defined_anew_in_a_session_is_compiled_anew(factor):
-    """As a cell of a notebook that is run again."""
-    value = eval(f"lambda self, decision, target: {factor} * decision")
-    loss = type("Own", (Alike,), {"value": value})()
-    assert values(loss, np.array([3.0]), np.zeros(1)) == 3.0 * factor
+# --- losses of a user's own -----------------------------------------------------------------------
 
 
 class Alike(NamedTuple):
@@ -292,27 +150,109 @@ class Alike(NamedTuple):
         return min(1.0, max(0.0, beta + (1.0 - target * decision) / curvature))
 
 
-WRONG = {
-    "value that is finite": {"value": lambda self, decision, target: math.nan},
-    "value that is finite and not negative": {
-        "value": lambda self, decision, target: -target * decision
-    },
-    "pull that is from lower to upper": {"pull": lambda self, decision, target: 2.0},
-    "gain that is .* at beta = pull": {"gain": lambda self, beta, target: 0.5 * beta},
-    "gain that is .* at the most": {
-        "gain": lambda self, beta, target: beta + 9.0 * beta * (1.0 - beta)
-    },
-    "best that is from lower to upper": {
-        "best": lambda self, beta, decision, target, curvature: -1.0
-    },
-    "best that is the maximiser": {"best": lambda self, beta, decision, target, curvature: beta},
-}
+OWN = """
+from typing import NamedTuple
+import numba, numpy
+from numba.core import event
+from kpegasos.losses.base import values
+
+{before}
+class Own(NamedTuple):
+    def value(self, decision, target):
+        return {factor} * decision
+
+with event.install_recorder("numba:compile") as compiled:
+    (found,) = values(Own(), numpy.ones(1), numpy.ones(1))
+print(found, len(compiled.buffer))
+"""
 
 
-@pytest.mark.parametrize("message", WRONG)
-def test_check_loss_names_the_method_that_is_wrong(message):
-    wrong = type("Wrong", (Alike,), {"__slots__": (), **WRONG[message]})()
-    with pytest.raises(ValueError, match=f"loss must have a {message}.* from Wrong at"):
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("before", "factor", "is_kept"),
+    [
+        ("", "{number}", True),
+        ("FACTOR = {number}", "FACTOR", True),
+        ("@numba.njit\ndef FACTOR(): return {number}", "FACTOR()", False),
+    ],
+)
+def test_an_edited_loss_never_meets_an_old_loop(before, factor, is_kept, tmp_path, monkeypatch):
+    """The same class name, edited between two processes that share a cache."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    script = tmp_path / "own.py"
+    compiled = []
+    for number in (1.0, 2.0, 1.0):
+        script.write_text(OWN.format(before=before, factor=factor).format(number=number))
+        done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+        found, events = done.stdout.split()
+        assert float(found) == number
+        compiled.append(int(events) > 0)
+    # Code that reaches a function is not kept.
+    assert compiled == [True, True, not is_kept]
+
+
+SCALE = 1.0
+
+
+def _value(self, decision, target):
+    return max(0.0, SCALE - target * decision)
+
+
+def name_in_loops(**members):
+    """The name of a class of losses in compiled code, of such as are defined anew."""
+    return type(for_loops(type("Own", (Alike,), {"own": 1.0} | members)())).__name__
+
+
+def test_names_of_losses_are_digests_of_all_that_their_code_reaches(monkeypatch):
+    name = name_in_loops(value=_value)
+    assert name_in_loops(value=_value) == name
+    others = [name_in_loops(), name_in_loops(value=_value, upper=2.0)]
+    monkeypatch.setitem(globals(), "SCALE", 2.0)
+    others.append(name_in_loops(value=_value))
+    monkeypatch.setitem(globals(), "SCALE", True)
+    others.append(name_in_loops(value=_value))
+    assert len({name, *others}) == 5
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        lambda self, decision, target: _value(self, decision, target),
+        lambda self, decision, target, more=1.0: max(0.0, more - target * decision),
+        lambda self, decision, target: max(0.0, self.own - target * decision),
+    ],
+    ids=["function", "default", "class"],
+)
+def test_losses_that_reach_more_than_numbers_have_names_of_their_own(method):
+    assert name_in_loops(value=method) != name_in_loops(value=method)
+
+
+def test_a_loss_that_changes_within_a_session_meets_no_old_loop(monkeypatch):
+    loss = type("Own", (Alike,), {"value": _value})()
+    for scale in (1.0, 3.0):
+        monkeypatch.setitem(globals(), "SCALE", scale)
+        assert values(loss, np.zeros(1), np.ones(1)) == scale
+        # As a cell of a notebook that is run again.
+        defined_anew = eval(f"lambda self, decision, target: {scale} * decision")
+        again = type("Own", (Alike,), {"value": defined_anew})()
+        assert values(again, np.array([3.0]), np.zeros(1)) == 3.0 * scale
+
+
+@pytest.mark.parametrize(
+    ("name", "method", "message"),
+    [
+        ("value", lambda self, decision, target: math.nan, "finite"),
+        ("value", lambda self, decision, target: -target * decision, "finite and not negative"),
+        ("pull", lambda self, decision, target: 2.0, "from lower to upper"),
+        ("gain", lambda self, beta, target: 0.5 * beta, ".* at beta = pull"),
+        ("gain", lambda self, beta, target: beta + 9.0 * beta * (1.0 - beta), ".* at the most"),
+        ("best", lambda self, beta, decision, target, curvature: -1.0, "from lower to upper"),
+        ("best", lambda self, beta, decision, target, curvature: beta, "the maximiser"),
+    ],
+)
+def test_check_loss_names_the_method_that_is_wrong(name, method, message):
+    wrong = type("Wrong", (Alike,), {"__slots__": (), name: method})()
+    with pytest.raises(ValueError, match=f"loss must have a {name} that is {message}.* from Wrong"):
         check_loss(wrong)
     with pytest.raises(ValueError, match="loss must have a"):
         PegasosSVC(loss=wrong, polish=True).fit([[0.0], [1.0]], [0, 1])
@@ -328,9 +268,7 @@ def test_a_loss_of_numbers_is_asked_at_the_targets():
         make_problem([0.0, 2.0, 1e6], 1.0, loss=wrong(1.5))
 
 
-@pytest.mark.parametrize("name", [*losses.CLASSIFICATION, *losses.REGRESSION])
-def test_losses_of_the_package_pass_as_if_they_were_foreign(name):
-    kind = {**losses.CLASSIFICATION, **losses.REGRESSION}[name]
-    targets = [(-3.0, 0.0, 0.7, 1e5)] if kind().regression else [(-1.0, 1.0)]
-    for each in targets:
+@pytest.mark.parametrize("kind", [*losses.CLASSIFICATION.values(), *losses.REGRESSION.values()])
+def test_losses_of_the_package_pass_as_if_they_were_foreign(kind):
+    for each in [(-3.0, 0.0, 0.7, 1e5)] if kind().regression else [(-1.0, 1.0)]:
         probe(kind(), each)
