@@ -7,8 +7,6 @@ from sklearn.datasets import make_blobs
 
 from kpegasos import LinearPegasosSVC, LinearPegasosSVR, PegasosSVC, PegasosSVCCV, PegasosSVR
 
-N_CLASSES = pytest.mark.parametrize("n_classes", [2, 3, 4])
-
 #: Kernels of LIBSVM by the estimators' names, with parameters for values that are not extreme.
 LIBSVM_KERNELS = {
     "linear": {},
@@ -16,8 +14,7 @@ LIBSVM_KERNELS = {
     "rbf": {"gamma": 0.05},
     "sigmoid": {"gamma": 0.02, "coef0": -0.1},
 }
-OTHER_KERNELS = {"laplacian": {"gamma": 0.1}, "cosine": {}}
-KERNELS = {**LIBSVM_KERNELS, **OTHER_KERNELS}
+KERNELS = {**LIBSVM_KERNELS, "laplacian": {"gamma": 0.1}, "cosine": {}}
 LABELS = {
     "integers": np.array([7, -1, 3, 12]),
     "strings": np.array(["b", "a", "d", "c"]),
@@ -25,16 +22,14 @@ LABELS = {
 }
 
 
-def data(n_classes=2, *, kind="dense", labels="integers", n_samples=80):
+def data(n_classes=2, *, kind="dense", labels="integers"):
     """Points, labels, and other points; classes overlap."""
-    X, y = make_blobs(n_samples, 4, centers=n_classes, cluster_std=4.0, random_state=0)
+    X, y = make_blobs(80, 4, centers=n_classes, cluster_std=4.0, random_state=0)
     X /= 3.0
     X[np.abs(X) < 0.5] = 0.0
     new = X[::3] + 0.1
     if kind == "sparse":
         X, new = sparse.csr_matrix(X), sparse.csr_matrix(new)
-    if kind == "float32":
-        X, new = X.astype(np.float32), new.astype(np.float32)
     return X, LABELS[labels][y], new
 
 
@@ -64,13 +59,9 @@ def by_onnx(graph, X):
 def regressors():
     """Regressors by name."""
     common = {"epochs": 5, "random_state": 0}
-    return {
-        **{
-            name: PegasosSVR(kernel=name, **common, **parameters)
-            for name, parameters in LIBSVM_KERNELS.items()
-        },
-        "primal": LinearPegasosSVR(**common),
-    }
+    kernels = LIBSVM_KERNELS.items()
+    made = {name: PegasosSVR(kernel=name, **common, **parameters) for name, parameters in kernels}
+    return {**made, "primal": LinearPegasosSVR(**common)}
 
 
 def as_taken(kernel, X, new):

