@@ -24,12 +24,13 @@ def examples(n_samples=270, n_classes=2, seed=0):
     return X, (np.where(y == 1, 1, -1) if n_classes == 2 else y + 1)
 
 
-def write_rows(path, X, y):
-    """A file in LIBSVM's format, without the zeros."""
+def write_rows(path, X, y, numbers=None):
+    """A file in LIBSVM's format, without the zeros; "label 0:number ..." for kernel values."""
     lines = []
-    for row, label in zip(X.tolist(), y.tolist(), strict=True):
-        entries = " ".join(f"{j + 1}:{value!r}" for j, value in enumerate(row) if value)
-        lines.append(f"{label} {entries}\n")
+    for i, (row, label) in enumerate(zip(X.tolist(), y.tolist(), strict=True)):
+        entries = [f"{j + 1}:{value!r}" for j, value in enumerate(row) if value]
+        number = [] if numbers is None else [f"0:{numbers[i]}"]
+        lines.append(" ".join([str(label), *number, *entries]) + "\n")
     path.write_text("".join(lines))
     return path
 
@@ -46,16 +47,6 @@ def write_blobs(path, n_classes=2, n_samples=120):
 
 def write_examples(path, **options):
     return write_rows(path, *examples(**options))
-
-
-def write_kernel_values(path, K, y, numbers):
-    """A file of a precomputed kernel: "label 0:number 1:value ..."."""
-    lines = [
-        f"{label} 0:{number} " + " ".join(f"{j + 1}:{v!r}" for j, v in enumerate(row)) + "\n"
-        for row, label, number in zip(K.tolist(), y.tolist(), numbers, strict=True)
-    ]
-    path.write_text("".join(lines))
-    return path
 
 
 def libsvm(*arguments):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from cli_cases import blobs, write_blobs
+from cli_cases import blobs
 from scipy import sparse
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.pipeline import make_pipeline
@@ -12,20 +12,8 @@ from kpegasos import PegasosSVC, PegasosSVCCV, load, save
 from kpegasos.datasets import read_table, write_table
 
 
-@pytest.mark.parametrize("name", ["a.libsvm.xz", "a.tsv.bz2", "a.npz", "a.npy"])
-def test_numbers_are_the_same_there_and_back(kpegasos, tmp_path, name):
-    said = kpegasos("convert", write_blobs(tmp_path / "data"), name).out
-    assert said.startswith(f"{name}: 120 rows, 3 features, labels, ")
-    label = ["--label", "last"] if name.endswith(".npy") else []
-    assert kpegasos("convert", name, "back.svm", *label).status == 0
-    found = read_table("back.svm")
-    for part, expected in zip((found.X.toarray(), found.y), blobs(), strict=True):
-        np.testing.assert_array_equal(part, expected)
-
-
 def test_format_streams_names_and_width_may_be_told(kpegasos, tmp_path):
-    content = b"width,kind,height\n1,cat,2\n3,dog,4\n"
-    (tmp_path / "a.csv").write_bytes(content)
+    (tmp_path / "a.csv").write_text("width,kind,height\n1,cat,2\n3,dog,4\n")
     assert kpegasos("convert", "a.csv", "a.npz", "--label", "kind", "-q").status == 0
     found = read_table("a.npz")
     assert (found.feature_names, found.y.tolist()) == (("width", "height"), ["cat", "dog"])
@@ -54,52 +42,47 @@ def test_dense_form_that_memory_has_no_room_for_is_refused(
 
 # --- models ---
 
-MODELS = {
-    "plain": lambda: PegasosSVC(gamma=0.1, random_state=0),
-    "scaled": lambda: make_pipeline(StandardScaler(), PegasosSVC(random_state=0)),
-    "search": lambda: PegasosSVCCV([1.0], gammas=[0.1], cv=3, random_state=0),
-    "calibrated": lambda: CalibratedClassifierCV(PegasosSVC(gamma=0.1), ensemble=False),
-}
+CALIBRATED = CalibratedClassifierCV(PegasosSVC(gamma=0.1), ensemble=False)
+SCALED = make_pipeline(StandardScaler(), PegasosSVC(random_state=0))
 
 
-@pytest.fixture
-def models(tmp_path):
-    """Fitted models, each in a file of its name."""
-    fitted = {name: make().fit(*blobs()) for name, make in MODELS.items()}
-    for name, model in fitted.items():
-        save(model, tmp_path / name)
-    return fitted
+def test_exported_model_has_the_same_decisions(kpegasos):
+    def export(model, *arguments):
+        save(model.fit(X, y), "in")
+        assert kpegasos("export", "in", *arguments).status == 0
+        return model.decision_function(X)
 
-
-def test_exported_model_has_the_same_decisions(kpegasos, models, tmp_path):
-    (X, _), decisions = blobs(), models["plain"].decision_function(blobs()[0])
-    for name, out in (("plain", "p.skops"), ("scaled", "s.skops"), ("search", "c.skops")):
-        assert kpegasos("export", name, out).out.startswith(f"{out}: Pegasos" * (name == "plain"))
-        expected = models[name].decision_function(X)
-        np.testing.assert_allclose(load(out).decision_function(X), expected, atol=1e-9)
-    assert kpegasos("export", "plain", "p.model").status == 0
+    X, y = blobs()
+    search = PegasosSVCCV([1.0], gammas=[0.1], cv=3, random_state=0)
+    plain = PegasosSVC(gamma=0.1, random_state=0)
+    for model in (SCALED, search, plain):
+        expected = export(model, "m.skops")
+        np.testing.assert_allclose(load("m.skops").decision_function(X), expected, atol=1e-9)
+    expected = export(plain, "p.model")
     assert kpegasos("export", "p.model", "again", "--format", "native", "-q").status == 0
-    np.testing.assert_allclose(load("again").decision_function(X), decisions, atol=1e-9)
-    (tmp_path / "out.model").write_text(kpegasos("export", "plain", "-", "--format", "libsvm").out)
-    assert (tmp_path / "out.model").read_text() == (tmp_path / "p.model").read_text()
-    assert kpegasos("export", "calibrated", "b.model", "-q").status == 0
+    np.testing.assert_allclose(load("again").decision_function(X), expected, atol=1e-9)
+    with open("p.model") as file:
+        assert kpegasos("export", "in", "-", "--format", "libsvm").out == file.read()
+    save(CALIBRATED.fit(X, y), "in")
+    assert kpegasos("export", "in", "b.model", "-q").status == 0
     found = PegasosSVC.from_libsvm("b.model").predict_proba(X)
-    np.testing.assert_allclose(found, models["calibrated"].predict_proba(X), atol=1e-6)
-    pytest.importorskip("onnx")
+    np.testing.assert_allclose(found, CALIBRATED.predict_proba(X), atol=1e-6)
     onnxruntime = pytest.importorskip("onnxruntime")
     pytest.importorskip("skl2onnx")
-    for name in ("plain", "scaled"):
-        assert kpegasos("export", name, "p.onnx").status == 0
+    for model in (SCALED, plain):
+        expected = export(model, "p.onnx")
         found = onnxruntime.InferenceSession("p.onnx").run(["decision"], {"X": X})[0].ravel()
-        np.testing.assert_allclose(found, models[name].decision_function(X), atol=1e-9)
+        np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
-@pytest.mark.parametrize("ending", [".model", ".onnx"])
-@pytest.mark.usefixtures("models")
-def test_what_a_format_cannot_say_is_one_line(refusal, ending):
-    save(CalibratedClassifierCV(MODELS["scaled"](), ensemble=False).fit(*blobs()), "both")
-    save(PegasosSVC(kernel="cosine").fit(*blobs()), "cosine")
+def test_what_a_format_cannot_say_is_one_line(refusal, tmp_path):
+    both = CalibratedClassifierCV(SCALED, ensemble=False)
     place = "has no place for StandardScaler; train on what 'kpegasos scale' writes"
-    wrong = {"scaled": place, "both": place, "cosine": "kernel must be one that LIBSVM has"}
-    for name in wrong if ending == ".model" else ("both",):
-        assert wrong[name] in refusal("export", name, f"b{ending}")
+    for model, ending, sentence in (
+        (SCALED, ".model", place),
+        (both, ".model", place),
+        (both, ".onnx", place),
+        (PegasosSVC(kernel="cosine"), ".model", "kernel must be one that LIBSVM has"),
+    ):
+        save(model.fit(*blobs()), tmp_path / "in")
+        assert sentence in refusal("export", "in", f"b{ending}")

@@ -4,15 +4,8 @@ import re
 
 import numpy as np
 import pytest
-from cli_cases import (
-    accuracy,
-    examples,
-    libsvm,
-    needs_libsvm,
-    write_examples,
-    write_kernel_values,
-    write_rows,
-)
+from cli_cases import accuracy, examples, libsvm, needs_libsvm, write_examples, write_rows
+from covering import each_value
 from sklearn.metrics.pairwise import rbf_kernel
 
 pytestmark = needs_libsvm
@@ -26,17 +19,7 @@ OPTIONS = {
 }
 
 
-def closing_numbers(text):
-    """The numbers of svm-train's closing lines: a list for each name."""
-    names = ("nu", "obj", "rho", "nSV", "nBSV")
-    return {
-        name: [float(found) for found in re.findall(rf"\b{name} = (\S+?)(?:,|\s|$)", text)]
-        for name in names
-    }
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("name", OPTIONS)
+@each_value(name=OPTIONS, n_classes=[2, 3])
 def test_train_and_predict_agree_with_svm_train_and_svm_predict(
     kpegasos, tmp_path, name, n_classes
 ):
@@ -60,27 +43,35 @@ def test_closing_lines_have_the_numbers_of_svm_train(kpegasos, tmp_path, n_class
     X, y = examples(n_classes=n_classes)
     order = np.argsort(-y if n_classes == 2 else y, kind="stable")  # of its model's labels
     data = write_rows(tmp_path / "data", X[order], y[order])
-    options = ("-c", "2", data)
-    its = closing_numbers(libsvm("svm-train", "-e", "1e-7", *options, "its.model"))
-    ours = closing_numbers(kpegasos("train", "-e", "1e-9", *options).out)
+    its = libsvm("svm-train", "-e", "1e-7", "-c", "2", data, "its.model")
+    ours = kpegasos("train", "-e", "1e-9", "-c", "2", data).out
     pairs = n_classes * (n_classes - 1) // 2
-    sizes = {"nu": pairs, "obj": pairs, "rho": pairs, "nSV": pairs + 1, "nBSV": pairs}
-    assert {name: len(found) for name, found in ours.items()} == sizes
-    np.testing.assert_allclose(ours["obj"], its["obj"], rtol=1e-6)
-    np.testing.assert_allclose(ours["nu"], its["nu"], rtol=1e-4)
-    for name, atol in (("rho", 1e-3), ("nSV", 2), ("nBSV", 2)):
-        np.testing.assert_allclose(ours[name], its[name], atol=atol)
-    model = (tmp_path / "data.model").read_text()
-    in_file = re.search(r"^rho (.*)$", model, re.MULTILINE)[1].split()
-    np.testing.assert_allclose(ours["rho"], [float(each) for each in in_file], atol=1e-6)
+    for name, tolerance in (
+        ("obj", {"rtol": 1e-6}),
+        ("nu", {"rtol": 1e-4}),
+        ("rho", {"atol": 1e-3}),
+        ("nSV", {"atol": 2}),
+        ("nBSV", {"atol": 2}),
+    ):
+        found, wanted = (
+            [float(each) for each in re.findall(rf"\b{name} = (\S+?)(?:,|\s|$)", text)]
+            for text in (ours, its)
+        )
+        assert len(found) == pairs + (name == "nSV")
+        np.testing.assert_allclose(found, wanted, **tolerance)
+        if name == "rho":
+            model = (tmp_path / "data.model").read_text()
+            in_file = re.search(r"^rho (.*)$", model, re.MULTILINE)[1].split()
+            np.testing.assert_allclose(found, [float(each) for each in in_file], atol=1e-6)
 
 
 def test_precomputed_kernels_go_both_ways(kpegasos, tmp_path):
     X, y = examples()
     K = rbf_kernel(X, gamma=0.1)
-    train = write_kernel_values(tmp_path / "train", K, y, range(1, y.size + 1))
+    numbers = np.arange(y.size) + 1
+    train = write_rows(tmp_path / "train", K, y, numbers)
     few = [5, 3, 200, 7]
-    test = write_kernel_values(tmp_path / "test", K[few], y[few], np.add(few, 1))
+    test = write_rows(tmp_path / "test", K[few], y[few], numbers[few])
     assert kpegasos("train", "-t", "4", train, "our.model").status == 0
     libsvm("svm-train", "-t", "4", train, "its.model")
     for model in ("our.model", "its.model"):

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -32,16 +30,12 @@ def session():
     text = PAGE.read_text(encoding="utf-8")
     for block in re.findall(r"```console\n(.*?)```", text, re.S):
         for part in re.split(r"(?m)^\$ ", block)[1:]:
-            lines = part.splitlines()
-            n_more = 0
-            while lines[1 + n_more : 2 + n_more] and lines[1 + n_more].startswith("> "):
-                n_more += 1
-            command = "\n".join([lines[0], *(line[2:] for line in lines[1 : 1 + n_more])])
-            yield command, "\n".join(lines[1 + n_more :]).rstrip()
+            command, shown = re.fullmatch(r"([^\n]*\n(?:> [^\n]*\n)*)(.*)", part, re.S).groups()
+            yield command.replace("\n> ", "\n"), shown.rstrip()
 
 
 class Shell:
-    """Runs the commands of a session, those of the program in this process."""
+    """Runs the commands of a session, those of Python and of the program in this process."""
 
     def __init__(self, capsys):
         self._capsys, self._status = capsys, 0
@@ -55,12 +49,14 @@ class Shell:
             text, _, name = arguments
             Path(name).write_text(text.replace("\\n", "\n"))
             return ""
-        if program != "kpegasos":
-            found = sys.executable if program == "python" else shutil.which(program)
-            environment = {**os.environ, "PYTHONPATH": "."}
-            options = {"capture_output": True, "text": True, "check": True, "env": environment}
-            return found and subprocess.run([found, *arguments], **options).stdout
-        self._status = main(arguments)
+        if program == "kpegasos":
+            self._status = main(arguments)
+        elif program == "python":
+            exec(arguments[1], {})
+        elif shutil.which(program):
+            return subprocess.check_output([program, *arguments], text=True)
+        else:
+            return None
         out, err = self._capsys.readouterr()
         return out + err
 

@@ -14,25 +14,19 @@ import numba.core.event as event
 import numpy as np
 import kpegasos
 
-class Listener(event.Listener):
-    def on_start(self, event):
-        print(event.data["dispatcher"].py_func.__qualname__)
-
-    def on_end(self, event):
-        pass
-
-event.register("numba:compile", Listener())
-rng = np.random.default_rng(1)
-X = rng.normal(size=(500, 2))
-for name, options in (
-    ("PegasosSVC", {}),
-    ("PegasosSVC", {"polish": True}),
-    ("PegasosSVCCV", {"Cs": [0.1, 1.0], "gammas": 2}),
-    ("LinearPegasosSVC", {"polish": True}),
-):
-    getattr(kpegasos, name)(random_state=0, **options).fit(X, X[:, 0] > 0).predict(X)
-X = rng.normal(size=(2500, 2))
-kpegasos.PegasosSVC(polish=True, random_state=0).fit(X, X[:, 0] > 0).predict(X)
+X = np.random.default_rng(1).normal(size=(2500, 2))
+with event.install_recorder("numba:compile") as compiled:
+    for name, n, options in (
+        ("PegasosSVC", 500, {}),
+        ("PegasosSVC", 500, {"polish": True}),
+        ("PegasosSVCCV", 500, {"Cs": [0.1, 1.0], "gammas": 2}),
+        ("LinearPegasosSVC", 500, {"polish": True}),
+        ("PegasosSVC", 2500, {"polish": True}),
+    ):
+        model = getattr(kpegasos, name)(random_state=0, **options)
+        model.fit(X[:n], X[:n, 0] > 0).predict(X[:n])
+for _, each in compiled.buffer:
+    print(each.data["dispatcher"].py_func.__qualname__)
 """
 
 

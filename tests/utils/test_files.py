@@ -24,35 +24,24 @@ def test_file_stays_as_it_was_if_writing_fails(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_file_is_replaced_where_a_link_points_to(tmp_path):
-    path, link = tmp_path / "model", tmp_path / "link"
-    path.write_text("earlier")
-    link.symlink_to(path)
-    write_whole(link, [b"later"])
-    assert link.is_symlink()
-    assert path.read_text() == "later"
-
-
-@posix
-def test_file_has_the_mode_that_the_process_gives(tmp_path):
-    write_whole(tmp_path / "ours", [b""])
-    (tmp_path / "plain").write_bytes(b"")
-    assert (tmp_path / "ours").stat().st_mode == (tmp_path / "plain").stat().st_mode
-
-
 @posix
 @pytest.mark.parametrize("mode", [0o600, 0o664, 0o755])
-def test_replaced_file_keeps_its_mode_and_is_never_more_open(mode, tmp_path):
-    path = tmp_path / "private"
-    path.write_text("earlier")
+def test_replaced_file_keeps_its_link_and_mode_and_is_never_more_open(mode, tmp_path):
+    path, link, plain = tmp_path / "private", tmp_path / "link", tmp_path / "plain"
+    plain.write_bytes(b"")
+    write_whole(path, [b"earlier"])
+    assert path.stat().st_mode == plain.stat().st_mode, "as the process gives it"
+    plain.unlink()
     path.chmod(mode)
+    link.symlink_to(path)
 
     def parts():
         modes = [stat.S_IMODE(each.stat().st_mode) for each in tmp_path.iterdir()]
         assert not any(each & ~mode for each in modes)
         yield b"later"
 
-    write_whole(path, parts())
+    write_whole(link, parts())
+    assert link.is_symlink()
     assert stat.S_IMODE(path.stat().st_mode) == mode
     assert path.read_text() == "later"
 

@@ -6,16 +6,6 @@ from kpegasos.utils import memory
 from kpegasos.utils.memory import free_memory
 
 MEMINFO = "MemTotal:  4000 kB\nMemFree:  100 kB\nMemAvailable:  3000 kB\nHugePages_Total: 0\n"
-
-
-def make_files(root, files):
-    for name, content in files.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content)
-    return root
-
-
 V2 = {
     "proc/self/cgroup": "0::/outer/inner\n",
     "sys/fs/cgroup/outer/memory.max": "900000\n",
@@ -33,40 +23,36 @@ V1 = {
     "sys/fs/cgroup/memory/memory.usage_in_bytes": "100000\n",
     "sys/fs/cgroup/memory/memory.stat": "inactive_file 1\ntotal_inactive_file 50\n",
 }
-HIGH = {**V2, "sys/fs/cgroup/outer/inner/memory.high": "410000\n"}
-ROOT = {
+EXCEEDED = {
     "proc/self/cgroup": "0::/\n",
     "sys/fs/cgroup/memory.max": "5\n",
     "sys/fs/cgroup/memory.current": "7\n",
 }
+CASES = {
+    "nothing is known": ({}, None),
+    "old kernel": ({"proc/meminfo": "MemTotal: 4000 kB\n"}, None),
+    "v2": (V2, 401000),
+    "v2, high": ({**V2, "sys/fs/cgroup/outer/inner/memory.high": "410000\n"}, 10000),
+    "exceeded": (EXCEEDED, 0),
+    "v1 in machine": ({**V1, "proc/meminfo": MEMINFO}, 600050),
+    "machine in v2": ({**V2, "proc/meminfo": MEMINFO.replace("3000", "3")}, 3072),
+    "unknown group": ({"proc/self/cgroup": "0::/no\n", "proc/meminfo": MEMINFO}, 3000 * 1024),
+}
 
 
-@pytest.mark.parametrize(
-    ("files", "expected"),
-    [
-        ({}, None),
-        ({"proc/meminfo": MEMINFO}, 3000 * 1024),
-        ({"proc/meminfo": "MemTotal: 4000 kB\n"}, None),
-        (V2, 401000),
-        (HIGH, 10000),
-        (V1, 600050),
-        (ROOT, 0),
-        ({**V1, "proc/meminfo": MEMINFO}, 600050),
-        ({**V2, "proc/meminfo": MEMINFO.replace("3000", "3")}, 3072),
-        ({"proc/self/cgroup": "0::/nowhere\n", "proc/meminfo": MEMINFO}, 3000 * 1024),
-    ],
-    ids=[
-        "nothing is known", "machine", "old kernel", "v2", "v2, high", "v1", "exceeded",
-        "v1 in machine", "machine in v2", "unknown group",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("files", "expected"), CASES.values(), ids=CASES)
 def test_free_memory_is_the_narrowest(files, expected, tmp_path):
-    assert free_memory(make_files(tmp_path, files)) == expected
+    for name, content in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(content)
+    assert free_memory(tmp_path) == expected
 
 
 @pytest.mark.skipif(memory.resource is None, reason="no limits of a process here")
 def test_free_memory_heeds_the_limit_of_addresses(tmp_path, monkeypatch):
-    make_files(tmp_path, {"proc/self/statm": "10 5 5 1 0 1 0\n", "proc/meminfo": MEMINFO})
+    (tmp_path / "proc" / "self").mkdir(parents=True)
+    (tmp_path / "proc/self/statm").write_text("10 5 5 1 0 1 0\n")
+    (tmp_path / "proc/meminfo").write_text(MEMINFO)
     page = memory.os.sysconf("SC_PAGE_SIZE")
     limits = (12 * page, memory.resource.RLIM_INFINITY)
     monkeypatch.setattr(memory.resource, "getrlimit", lambda kind: limits)

@@ -16,13 +16,10 @@ def no():
     return False
 
 
-def test_heed_leaves_what_nobody_waits_for():
+def test_heed_leaves_what_nobody_waits_for_and_finishing_for_good_only():
     with heeding(lambda: True), pytest.raises(CutShort), heeding(no):
         heed()
     heed()
-
-
-def test_finishing_hears_only_those_who_leave_for_good():
     with heeding(no), finishing():
         heed()
     with pytest.raises(CutShort), heeding(no, for_good=True), finishing():
@@ -89,17 +86,12 @@ class Timed:
 A, B = np.arange(300.0), np.arange(200.0)
 
 
-def test_pace_calls_a_quick_function_as_a_whole(monkeypatch):
-    """Were it cut by the clock, its last bits would depend on the clock."""
-    quick = Timed(monkeypatch, 1e-8, seconds_of_a_call=1e-4)
-    np.testing.assert_array_equal(Pace().call(quick, A, B), np.subtract.outer(A, B))
-    assert quick.shapes[-1] == (300, 200)
-    assert max(rows * columns for rows, columns in quick.shapes[:-1]) <= 512
-
-
-@pytest.mark.parametrize("held_up", range(1, 8))
+@pytest.mark.parametrize("held_up", [None, *range(1, 8)])
 def test_pace_calls_a_quick_function_as_a_whole_though_a_call_be_held_up(held_up, monkeypatch):
-    """A busy machine stops any call for some moments: of two in a row, the faster one counts."""
+    """Were it cut by the clock, its last bits would depend on the clock.
+
+    A busy machine stops any call for some moments: of two in a row, the faster one counts.
+    """
     quick = Timed(monkeypatch, 1e-8, seconds_of_a_call=1e-4)
 
     def function(A, B):
@@ -108,17 +100,19 @@ def test_pace_calls_a_quick_function_as_a_whole_though_a_call_be_held_up(held_up
 
     pace = Pace()
     for _ in range(4):
-        pace.call(function, A, B)
+        np.testing.assert_array_equal(pace.call(function, A, B), np.subtract.outer(A, B))
         assert quick.shapes[-1] == (300, 200)
+    probes = [rows * columns for rows, columns in quick.shapes if rows < 300]
+    assert max(probes) <= 512
 
 
-@pytest.mark.parametrize("seconds_each", [1e-4, 5e-3, 0.2])
-def test_pace_cuts_a_slow_function_into_pieces_of_a_moment(seconds_each, monkeypatch):
-    slow = Timed(monkeypatch, seconds_each)
+@pytest.mark.parametrize(("seconds_each", "n_rows"), [(1e-4, 300), (5e-3, 300), (0.2, 9)])
+def test_pace_cuts_a_slow_function_into_pieces_of_a_moment(seconds_each, n_rows, monkeypatch):
+    slow, A = Timed(monkeypatch, seconds_each), np.arange(float(n_rows))
     np.testing.assert_array_equal(Pace().call(slow, A, B), np.subtract.outer(A, B))
     pieces = [rows * columns for rows, columns in slow.shapes]
     assert max(pieces) * seconds_each <= max(0.35, seconds_each)
-    assert sum(pieces) <= 300 * 200 + 600
+    assert sum(pieces) <= n_rows * 200 + 600
 
 
 def test_pace_can_be_left_between_two_pieces(monkeypatch):
