@@ -1,22 +1,81 @@
-"""Runs obey the bounds that the papers have without an expectation."""
+"""Runs obey the bounds that hold without an expectation, and what the proofs build on."""
+
+from itertools import product
 
 import numpy as np
 import pytest
 from conftest import stream
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from theory_cases import Bench, benches
+from numpy.testing import assert_allclose
 
-from kpegasos.theory import (
-    average_iterate_bound,
-    convergence_bound,
-    regret_bound,
-    subgradient_norm_bound,
-    suffix_average_bound,
-    weighted_average_bound,
-)
+from kpegasos import linear_rows, make_problem, pegasos, sdca, theory
+from kpegasos.reference import index_stream, linear_iterates, pegasos_linear
 
 seeds = st.integers(0, 2**31 - 1)
+few = settings(max_examples=12)
+
+
+class Bench:
+    """A small linear problem, its optimum, and runs of it seen at every step."""
+
+    def __init__(self, X, y, lam):
+        self.X, self.y, self.lam = np.asarray(X, float), np.asarray(y, float), lam
+        self.problem, self.rows = make_problem(self.y, lam), linear_rows(self.X)
+        self.radius = theory.data_radius(self.X)
+        best = sdca(self.problem, self.rows, tol=1e-9, max_epochs=2000, random_state=0)
+        self.optimum, self.w_star = best.dual_bound, best.w  # no more than f*
+        # f is lam-strongly convex.
+        self.distance = np.sqrt(2 * max(0, best.gap) / lam)  # of w_star from the optimum, at most
+
+    def run(self, n_steps, **options):
+        """The last iterate and the average after each step."""
+        seen = []
+        pegasos(
+            self.problem,
+            self.rows,
+            n_steps=n_steps,
+            checkpoints=range(1, n_steps + 1),
+            monitor=lambda run: seen.append(run.evaluate()),
+            **options,
+        )
+        return seen
+
+    def objective(self, margins, squared_norm, batch=slice(None)):
+        slack = np.maximum(0, 1 - self.y[batch] * margins[batch])
+        return self.lam / 2 * squared_norm + slack.mean()
+
+    def value(self, w, batch=slice(None)):
+        return self.objective(self.X @ w, w @ w, batch)
+
+    def values(self, w):
+        """f(w; z) of each example z."""
+        return np.array([self.value(w, [i]) for i in range(len(self.y))])
+
+    def iterates(self, n_steps, seed, **options):
+        """Draws, and w_2 … of the package's reference on them."""
+        draws = index_stream(len(self.y), n_steps, "uniform", seed)
+        steps = linear_iterates(self.X, self.y, self.lam, draws, **options)
+        return draws, [step.last for step in steps]
+
+    def in_the_ball(self, seed, count=1):
+        """Vectors of norms up to 1/√λ."""
+        rng = np.random.default_rng(seed)
+        vectors = rng.normal(size=(count, self.X.shape[1]))
+        lengths = rng.uniform(size=(count, 1)) / np.sqrt(self.lam)
+        return vectors * lengths / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+@st.composite
+def benches(draw):
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n_samples = draw(st.integers(2, 12))
+    X = rng.normal(size=(n_samples, 2)) * draw(st.sampled_from([0.3, 1.0, 5.0]))
+    y = rng.choice([-1, 1], size=n_samples)
+    return Bench(X, y, draw(st.sampled_from([0.01, 0.1, 1.0, 20.0])))
+
+
+# --- bounds ---
 
 
 def regrets_of_steps(bench, n_steps, batch_size, sampling, projection, seed, rivals):
@@ -28,10 +87,10 @@ def regrets_of_steps(bench, n_steps, batch_size, sampling, projection, seed, riv
     iterates = [(np.zeros(len(bench.y)), 0.0)]
     iterates += [(last.margins, last.squared_norm) for last, _ in seen[:-1]]
     own = np.array([bench.objective(*w, a) for w, a in zip(iterates, batches, strict=True)])
-    return [own - [bench.objective(bench.X @ u, u @ u, batch) for batch in batches] for u in rivals]
+    return [own - [bench.value(u, batch) for batch in batches] for u in rivals]
 
 
-@settings(max_examples=40)
+@few
 @given(
     benches(),
     st.integers(3, 40),
@@ -48,21 +107,43 @@ def test_regret_is_bounded_always(bench, n_steps, batch_size, sampling, projecti
     rivals = [bench.w_star, np.zeros(2), *others]
     how = (n_steps, batch_size, sampling, projection, seed)
     regret = np.mean(regrets_of_steps(bench, *how, rivals), axis=1).max()
-    largest = subgradient_norm_bound(bench.lam, bench.radius, projection=projection)
-    assert regret <= regret_bound(n_steps, bench.lam, largest) * (1 + 1e-9)
+    largest = theory.subgradient_norm_bound(bench.lam, bench.radius, projection=projection)
+    assert regret <= theory.regret_bound(n_steps, bench.lam, largest) * (1 + 1e-9)
     if projection:
-        assert regret <= convergence_bound(n_steps, bench.lam, bench.radius) * (1 + 1e-9)
+        bound = theory.convergence_bound(n_steps, bench.lam, bench.radius)
+        assert regret <= bound * (1 + 1e-9)
+
+
+def test_regret_bound_is_not_out_of_reach():
+    """On two opposite points a run comes near enough that a constant lost would be seen above."""
+    bench = Bench([[1.0], [1.0]], [1, -1], 1.0)
+    regret = np.mean(regrets_of_steps(bench, 100, 1, "permutation", False, 0, [np.zeros(1)]))
+    assert regret > theory.regret_bound(100, bench.lam, 2 * bench.radius) / 4
+
+
+@few
+@given(benches(), seeds)
+def test_regret_is_bounded_from_any_start_in_the_ball(bench, seed):
+    """Lemma 1 asks for w_1 in the ball, not for w_1 = 0."""
+    (start,) = bench.in_the_ball(seed)
+    draws, after = bench.iterates(30, seed, projection=True, start=start)
+    iterates = [start, *after][:-1]
+    own = np.mean([bench.value(w, [i]) for w, i in zip(iterates, draws, strict=True)])
+    largest = theory.subgradient_norm_bound(bench.lam, bench.radius, projection=True)
+    bound = theory.regret_bound(30, bench.lam, largest)
+    for u in bench.in_the_ball(seed + 1, 4):
+        assert own - bench.values(u)[draws].mean() <= bound * (1 + 1e-9)
 
 
 @pytest.mark.parametrize(
     ("average", "bound", "first"),
     [
-        ("uniform", average_iterate_bound, 3),
-        ("suffix", suffix_average_bound, 2),
-        ("weighted", weighted_average_bound, 1),
+        ("uniform", theory.average_iterate_bound, 3),
+        ("suffix", theory.suffix_average_bound, 2),
+        ("weighted", theory.weighted_average_bound, 1),
     ],
 )
-@settings(max_examples=25)
+@few
 @given(benches(), st.booleans())
 def test_averages_of_full_gradients_are_bounded_always(average, bound, first, bench, projection):
     """Corollary 1 of both papers; no proof has an expectation left where nothing is drawn."""
@@ -79,20 +160,101 @@ def test_averages_of_full_gradients_are_bounded_always(average, bound, first, be
         excess = np.array(printed) - bench.optimum
         assert np.all(excess <= bound(*where, projection=projection) * (1 + 1e-9))
         if projection:
-            assert np.all(excess <= convergence_bound(*where) * (1 + 1e-9))
+            assert np.all(excess <= theory.convergence_bound(*where) * (1 + 1e-9))
 
 
-@settings(max_examples=25)
+# --- what the proofs build on ---
+
+
+@few
 @given(benches(), st.booleans(), seeds)
-def test_subgradients_are_bounded_always(bench, projection, seed):
+def test_optimum_is_in_the_ball(bench, weighted, seed):
+    w, distance = bench.w_star, bench.distance
+    if weighted:
+        weight = np.random.default_rng(seed).exponential(size=len(bench.y)) + 1e-3
+        problem = make_problem(bench.y, bench.lam, weight)
+        best = sdca(problem, bench.rows, tol=1e-9, max_epochs=2000, random_state=0)
+        w, distance = best.w, np.sqrt(2 * max(0, best.gap) / bench.lam)
+    bound = theory.optimum_norm_bound(bench.lam, bench.radius)
+    assert np.linalg.norm(w) <= bound * (1 + 1e-9) + distance
+
+
+@few
+@given(benches(), st.booleans(), seeds)
+def test_iterates_stay_within_the_constants_of_the_proofs(bench, projection, seed):
+    """Norm of subgradients; f of each example; and Zhou, Lemma 3.1, over all examples."""
+    assume(bench.distance < 1e-3 / np.sqrt(bench.lam))
+    where = (bench.lam, bench.radius)
+    norm = theory.subgradient_norm_bound(*where, projection=projection)
     seen = bench.run(40, projection=projection, average=None, random_state=seed)
-    norm = np.sqrt(max(last.squared_norm for last, _ in seen))
-    largest = subgradient_norm_bound(bench.lam, bench.radius, projection=projection)
-    assert bench.lam * norm + bench.radius <= largest * (1 + 1e-9)
+    longest = np.sqrt(max(last.squared_norm for last, _ in seen))
+    assert bench.lam * longest + bench.radius <= norm * (1 + 1e-9)
+    largest = theory.objective_bound(*where, projection=projection) * (1 + 1e-6)
+    optimum = bench.values(bench.w_star)
+    assert optimum.max() <= largest
+    # The variance is about w_star, not about the optimum itself.
+    rounding = norm * bench.distance
+    for w in bench.iterates(40, seed, projection=projection)[1]:
+        losses = bench.values(w)
+        assert losses.max() <= largest
+        excess = max(0, bench.value(w) - bench.optimum)
+        bound = np.sqrt(theory.variance_bound(excess, bench.lam, norm))
+        assert np.std(losses - optimum) <= bound * (1 + 1e-9) + 2 * rounding
 
 
-def test_regret_bound_is_not_out_of_reach():
-    """On two opposite points a run comes near enough that a constant lost would be seen above."""
-    bench = Bench([[1.0], [1.0]], [1, -1], 1.0)
-    regret = np.mean(regrets_of_steps(bench, 100, 1, "permutation", False, 0, [np.zeros(1)]))
-    assert regret > regret_bound(100, bench.lam, 2 * bench.radius) / 4
+def subgradient(bench, w, batch):
+    """∇ at w on a batch, from the step that the package makes: w_2 = w_1 − ∇/λ."""
+    after = pegasos_linear(bench.X, bench.y, bench.lam, batch, batch_size=len(batch), start=w)
+    return bench.lam * (w - after.last)
+
+
+@few
+@given(benches(), seeds)
+def test_projection_brings_every_step_closer_to_the_optimum(bench, seed):
+    """To any vector of the ball, and so to the optimum; strictly where it moves the iterate."""
+    ball = 1 / np.sqrt(bench.lam)
+    inside = bench.w_star * min(1, ball / max(np.linalg.norm(bench.w_star), 1e-300))
+    before = np.zeros(bench.X.shape[1])
+    draws, iterates = bench.iterates(30, seed, projection=True)
+    for t, (i, after) in enumerate(zip(draws, iterates, strict=True), start=1):
+        violates = bench.y[i] * bench.X[i] @ before < 1 - 1e-10
+        half = (1 - 1 / t) * before + violates * bench.y[i] * bench.X[i] / (bench.lam * t)
+        for u in (inside, *bench.in_the_ball(seed, 3)):
+            shorter, longer = np.linalg.norm(after - u), np.linalg.norm(half - u)
+            assert shorter <= longer + 1e-12 * ball
+            if np.linalg.norm(half) > 1.001 * ball:
+                assert shorter < longer
+        before = after
+
+
+@few
+@given(benches(), seeds, st.integers(1, 4))
+def test_step_follows_a_subgradient_of_its_batch(bench, seed, batch_size):
+    """f(u; A) ≥ f(w; A) + ⟨∇, u − w⟩ + λ/2 ‖u − w‖², as f is λ-strongly convex."""
+    batch = np.random.default_rng(seed).integers(len(bench.y), size=batch_size)
+    w, *others = bench.in_the_ball(seed, 6)
+    slope = subgradient(bench, w, batch)
+    for u in others:
+        below = bench.value(w, batch) + slope @ (u - w) + bench.lam / 2 * (u - w) @ (u - w)
+        assert bench.value(u, batch) >= below - 1e-9 * max(1, abs(below))
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 3])
+def test_subgradients_have_the_mean_of_the_full_one_and_less_variance_in_batches(batch_size):
+    """Exactly, over all batches; less by (m − k)/(m − 1) where no example is drawn twice."""
+    rng = np.random.default_rng(1)
+    bench = Bench(rng.normal(size=(5, 2)), [1, -1, 1, 1, -1], 0.1)
+    (w,) = bench.in_the_ball(0)
+    full = subgradient(bench, w, range(5))
+
+    def variance(batches):
+        slopes = np.array([subgradient(bench, w, batch) for batch in batches])
+        assert_allclose(slopes.mean(axis=0), full)
+        return np.mean(np.sum((slopes - full) ** 2, axis=1))
+
+    one = variance([[i] for i in range(5)])
+    assert one > 0
+    batches = list(product(range(5), repeat=batch_size))
+    assert_allclose(variance(batches), one / batch_size)
+    distinct = [batch for batch in batches if len(set(batch)) == batch_size]
+    assert_allclose(variance(distinct), one / batch_size * (5 - batch_size) / (5 - 1))
