@@ -10,38 +10,27 @@ from tests.campaigns import harness
 
 def main():
     """Run the campaigns that the command line names; 1 if anything failed."""
+    known = harness.names()
     parser = argparse.ArgumentParser(prog="python -m tests.campaigns", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="campaigns; all if none is named")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {known}; all if none is")
     parser.add_argument("--seconds", type=float, default=60.0, help="for each campaign")
-    parser.add_argument("--trials", type=int, help="at the most, for each campaign")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", type=int, metavar="TRIAL", help="make this one trial again")
     parser.add_argument("--save", action="store_true", help="write the counts to results/")
-    arguments = parser.parse_args()
-    known = harness.names()
-    if unknown := [name for name in arguments.names if name not in known]:
-        parser.error(f"there is no campaign {unknown[0]!r}; there are {', '.join(known)}")
-    origin = {
-        "commit": commit(),
-        "date": datetime.now(UTC).date().isoformat(),
-        "machine": machine(),
-        "versions": versions(),
-    }
+    given = parser.parse_args()
+    if not set(given.names) <= set(known):
+        parser.error(f"there are the campaigns {', '.join(known)}")
+    limits = {"seconds": given.seconds}
+    if given.only is not None:
+        limits = {"first": given.only, "trials": 1}
+    origin = {"commit": commit(), "machine": machine(), "versions": versions()}
+    origin["date"] = datetime.now(UTC).date().isoformat()
     failed = 0
-    for name in arguments.names or known:
-        one = arguments.only is not None
-        report = harness.run(
-            name,
-            seed=arguments.seed,
-            seconds=None if one else arguments.seconds,
-            trials=1 if one else arguments.trials,
-            first=arguments.only or 0,
-        )
+    for name in given.names or known:
+        report = harness.run(name, seed=given.seed, **limits)
         print(report, flush=True)
         failed += len(report.failures) + report.broken_off
-        if report.broken_off:
-            print("broken off by KeyboardInterrupt")
-        elif arguments.save:
+        if given.save and not report.broken_off:
             harness.save(report, origin)
     return int(failed > 0)
 

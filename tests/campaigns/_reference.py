@@ -186,11 +186,6 @@ def interior_point(hessian, linear):
     return best
 
 
-def bracket(problem, coefs=()):
-    """Bounds between which the minimum of a problem lies; see `solve`."""
-    return solve(problem, coefs)[:2]
-
-
 def solve(problem, coefs=()):
     """Bounds between which the minimum of a problem lies, and coefficients that attain the upper.
 

@@ -13,14 +13,13 @@ import traceback
 import warnings
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 
 import numpy as np
-from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
 FOLDER = Path(__file__).parent
-RESULTS = FOLDER / "results"
 
 #: Machine constants with which little data take every path.
 SMALL = {
@@ -43,14 +42,6 @@ def some(rng, probability):
 def power(rng, low, high):
     """A number whose logarithm is between two bounds."""
     return float(10.0 ** rng.uniform(low, high))
-
-
-def blobs(rng, n_samples, n_features=3, *, centers=(2, 2, 2, 3)):
-    """Clouds that overlap, of one of some numbers of classes."""
-    return make_blobs(
-        n_samples, centers=pick(rng, centers), n_features=n_features, cluster_std=3.0,
-        random_state=int(rng.integers(100)),
-    )  # fmt: skip
 
 
 def check(condition, promise, **numbers):
@@ -78,20 +69,17 @@ class Report:
 
     def __str__(self):
         lines = [f"{self.campaign}: {self.promise}"]
-        for failure in self.failures:
-            lines.append(f"--- trial {failure['trial']}\n{failure['error']}")
+        lines += [f"--- trial {each['trial']}\n{each['error']}" for each in self.failures]
         lines += [f"{count:8d}  {outcome}" for outcome, count in self.outcomes.most_common()]
-        lines.append(
-            f"tried {self.tried}, failed {len(self.failures)}, seed {self.seed}, "
-            f"{self.seconds:.0f} s"
-        )
-        return "\n".join(lines)
+        counts = f"tried {self.tried}, failed {len(self.failures)}, seed {self.seed}"
+        broken = ", broken off by KeyboardInterrupt" * self.broken_off
+        return "\n".join([*lines, f"{counts}, {self.seconds:.0f} s{broken}"])
 
 
 def names():
     """The campaigns of this folder."""
-    modules = (path.stem for path in FOLDER.glob("*.py"))
-    return sorted(each for each in modules if not each.startswith(("_", "test_", "harness")))
+    modules = (path.stem for path in FOLDER.glob("[!_]*.py"))
+    return sorted(set(modules) - {"harness", "test_campaigns"})
 
 
 def load(name):
@@ -110,10 +98,8 @@ def run(name, *, seed=0, seconds=None, trials=None, first=0, trial=None):
     promise = (module.__doc__ or "").partition("\n")[0]
     report = Report(name, promise, seed)
     begin = time.perf_counter()
-    number = first
-    while trials is None or number < first + trials:
-        report.seconds = time.perf_counter() - begin
-        if seconds is not None and report.seconds > seconds:
+    for number in count(first) if trials is None else range(first, first + trials):
+        if seconds is not None and time.perf_counter() - begin > seconds:
             break
         try:
             with warnings.catch_warnings():
@@ -127,16 +113,12 @@ def run(name, *, seed=0, seconds=None, trials=None, first=0, trial=None):
         else:
             report.outcomes.update({outcome: 1} if isinstance(outcome, str) else outcome)
         report.tried += 1
-        number += 1
     report.seconds = time.perf_counter() - begin
     return report
 
 
 def save(report, origin):
     """Write a report to the results of the folder; ``origin`` says what code ran, and where."""
-    content = {**origin, **vars(report)}
-    content["seconds"] = round(report.seconds)
-    path = RESULTS / f"{report.campaign}.json"
-    RESULTS.mkdir(exist_ok=True)
-    path.write_text(json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
-    return path
+    content = {**origin, **vars(report), "seconds": round(report.seconds)}
+    text = json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False)
+    (FOLDER / "results" / f"{report.campaign}.json").write_text(text + "\n")

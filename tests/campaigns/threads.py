@@ -6,12 +6,11 @@ that runs have many slices. No call may hang.
 """
 
 import sys
-from contextlib import contextmanager
-from itertools import permutations
 from threading import Barrier, Thread
 from unittest import mock
 
 import numpy as np
+from sklearn.metrics.pairwise import rbf_kernel
 
 from kpegasos import (
     LinearPegasosSVC,
@@ -46,44 +45,33 @@ def trial(rng):
         return pick(rng, kinds)(rng)
 
 
-@contextmanager
-def _eager_switches():
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(before)
-
-
 def _at_once(calls):
     """What calls return that begin at the same time, a thread each."""
-    found = [None] * len(calls)
+    found = {}
     together = Barrier(len(calls))
 
     def work(number):
         together.wait()
-        try:
-            found[number] = calls[number]()
-        except BaseException as error:
-            found[number] = error
+        found[number] = calls[number]()
 
-    with _eager_switches():
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
         threads = [Thread(target=work, args=(k,), daemon=True) for k in range(len(calls))]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join(_PATIENCE)
             assert not thread.is_alive(), "a call hangs"
-    for each in found:
-        if isinstance(each, BaseException):
-            raise AssertionError("a call failed") from each
-    return found
+    finally:
+        sys.setswitchinterval(before)
+    assert len(found) == len(calls), "a call failed: its thread has told how"
+    return [found[number] for number in range(len(calls))]
 
 
-def _data(rng, n_features=3):
+def _data(rng):
     n = int(rng.integers(40, 160))
-    X = rng.normal(size=(n, n_features))
+    X = rng.normal(size=(n, 3))
     return X, np.where(X[:, 0] + 0.5 * rng.normal(size=n) > 0, 1, -1)
 
 
@@ -112,51 +100,41 @@ def _rows(rng):
     lam, gamma = power(rng, -3, -1), power(rng, -1, 1)
     problem = make_problem(y, lam=lam)
     cache = pick(rng, ["cached", "cached", "cached", "precomputed", "streamed", "features"])
+    room = len(y) * (int(rng.integers(20, 60)) if cache == "cached" else len(y) + 40)
+    options = {"gamma": gamma, "cache": cache, "cache_mb": max(room * 8 / 2**20, 0.02)}
 
     def new():
-        if cache == "features":
-            return linear_rows(X)
-        room = len(y) * (int(rng.integers(20, 60)) if cache == "cached" else len(y) + 40)
-        mb = max(room * 8 / 2**20, 0.02)
-        return make_rows(X, "rbf", gamma=gamma, cache=cache, cache_mb=mb)
+        return linear_rows(X) if cache == "features" else make_rows(X, "rbf", **options)
 
-    jobs = [(pick(rng, list(_SOLVERS)), seed) for seed in range(int(rng.integers(2, 5)))]
+    jobs = [(pick(rng, _SOLVERS), seed) for seed in range(int(rng.integers(2, 5)))]
     alone = [_SOLVERS[name](problem, new(), seed) for name, seed in jobs]
     rows = new()
     found = _at_once([lambda job=job: _SOLVERS[job[0]](problem, rows, job[1]) for job in jobs])
-    K = X @ X.T
-    if cache != "features":
-        squares = np.diag(K)
-        K = np.exp(-gamma * (squares[:, None] + squares - 2.0 * K))
+    K = X @ X.T if cache == "features" else rbf_kernel(X, gamma=gamma)
     for (name, seed), one, other in zip(jobs, alone, found, strict=True):
-        same = np.array_equal(_coef(one), _coef(other))
+        coef, low, high = _told(one)
+        other_coef, other_low, other_high = _told(other)
+        same = np.array_equal(coef, other_coef)
         assert same or name != "pegasos", f"{cache}: counts are those of the run alone"
-        lam_of = 1.0 / ((1.0 + seed) * len(y)) if name == "path" else lam
-        _check_truth(K, y, lam_of, other)
-        low, high = _bracket(one)
-        other_low, other_high = _bracket(other)
-        slack = 1e-9 * high
-        assert max(low, other_low) <= min(high, other_high) + slack, f"{cache} {name}: intervals"
+        _check_truth(K, y, 1.0 / ((1.0 + seed) * len(y)) if name == "path" else lam, other)
+        apart = max(low, other_low) - min(high, other_high)
+        assert apart <= 1e-9 * high, f"{cache} {name}: intervals"
     if cache in ("cached", "streamed") and all(name != "path" for name, _ in jobs):
         charged = sum(each.history["kernel_evaluations"][-1] for each in found)
         assert charged == rows.evaluations, "each value is charged to the run that computed it"
     return f"rows, {cache}"
 
 
-def _coef(result):
-    return np.asarray(result.coefs[0] if hasattr(result, "coefs") else result.coef)
-
-
-def _bracket(result):
-    if hasattr(result, "objectives"):
-        return float(result.dual_bounds[0]), float(result.objectives[0])
-    return result.dual_bound, result.objective
+def _told(result):
+    """Coefficients, the bound and the objective of a run, or of a path of one value."""
+    if hasattr(result, "coefs"):
+        return np.asarray(result.coefs[0]), result.dual_bounds[0], result.objectives[0]
+    return np.asarray(result.coef), result.dual_bound, result.objective
 
 
 def _check_truth(K, y, lam, result):
     """The objective is that of the coefficients, and no lower than the bound."""
-    coef = _coef(result)
-    low, told = _bracket(result)
+    coef, low, told = _told(result)
     margins = K @ coef
     true = 0.5 * lam * coef @ margins + np.maximum(0.0, 1.0 - y * margins).mean()
     assert abs(true - told) <= 1e-8 * true, f"the objective told is {told}, the true one {true}"
@@ -167,44 +145,37 @@ def _check_truth(K, y, lam, result):
 
 
 def _models(rng):
-    """An estimator, what it may be fitted to, and new examples."""
-    problems = [_data(rng) for _ in range(2)]
+    """An estimator, what it may be fitted to, new examples, and what is decided of them."""
+    problems, new = [_data(rng) for _ in range(2)], rng.normal(size=(50, 3))
     options = {"random_state": int(rng.integers(100)), "epochs": 2}
     model = pick(rng, [PegasosSVC(**options), LinearPegasosSVC(**options)])
     if isinstance(model, PegasosSVC):
         model.set_params(cache=pick(rng, ["auto", "cached"]), polish=pick(rng, [False, True]))
-    return model, problems, rng.normal(size=(50, 3))
-
-
-def _decisions(model, problems, new):
-    return [type(model)(**model.get_params()).fit(*p).decision_function(new) for p in problems]
+    expected = [model.fit(*each).decision_function(new) for each in problems]
+    return model, problems, new, expected
 
 
 def _estimator(rng):
     """Fits of one estimator: the last one's model is left, whole."""
-    model, problems, new = _models(rng)
-    expected = _decisions(model, problems, new)
+    model, problems, new, expected = _models(rng)
     numbers = rng.integers(2, size=int(rng.integers(2, 5))).tolist()
     _at_once([lambda number=number: model.fit(*problems[number]) for number in numbers])
     found = model.decision_function(new)
-    which = [k for k in set(numbers) if np.array_equal(found, expected[k])]
-    assert which, "a model is that of one of the fits"
-    sizes = [len(problems[k][1]) for k in which]
-    assert np.size(getattr(model, "alpha_", found)) in (*sizes, found.size), "all of one fit"
+    sizes = [len(problems[k][1]) for k in set(numbers) if np.array_equal(found, expected[k])]
+    assert sizes, "a model is that of one of the fits"
+    assert model.alpha_.size in sizes, "all of one fit"
     return "estimators, fit"
 
 
 def _predictions(rng):
     """Predictions while others fit are those of one model or the other."""
-    model, problems, new = _models(rng)
-    expected = _decisions(model, problems, new)
-    model.fit(*problems[0])
+    model, problems, new, expected = _models(rng)
 
     def predict():
         return [model.decision_function(new) for _ in range(40)]
 
     def fit():
-        for number in (1, 0, 1):
+        for number in (0, 1, 0, 1):
             model.fit(*problems[number])
 
     for found in _at_once([predict, fit, predict])[::2]:
@@ -216,10 +187,9 @@ def _predictions(rng):
 def _search(rng):
     """Fits of one search."""
     X, y = _data(rng)
-    search = PegasosSVCCV(
-        Cs=[0.1, 10.0], gammas=[0.1, 1.0], cv=3, n_jobs=pick(rng, [1, 2]), random_state=0
-    )
-    alone = PegasosSVCCV(**search.get_params()).fit(X, y)
+    options = {"cv": 3, "n_jobs": pick(rng, [1, 2]), "random_state": 0}
+    search, alone = (PegasosSVCCV([0.1, 10.0], gammas=[0.1, 1.0], **options) for _ in range(2))
+    alone.fit(X, y)
     _at_once([lambda: search.fit(X, y)] * 2)
     assert search.best_params_ == alone.best_params_
     for name in ("mean_test_score", "split0_test_score"):
@@ -228,50 +198,22 @@ def _search(rng):
     return "searches"
 
 
-# --- streams --------------------------------------------------------------------------------------
-
-
 def _stream(rng):
-    """Chunks of one stream: none is lost, and they come in some order."""
+    """Passes over chunks; calls of `partial_fit` are in `tests/estimators/test_threads.py`."""
     chunks = [_data(rng) for _ in range(int(rng.integers(2, 4)))]
     options = {"lam": power(rng, -3, -1), "random_state": int(rng.integers(100)), "epochs": 2}
-    model = LinearPegasosSVC(**options)
-    if rng.random() < 0.3:
-        alone = fit_chunks(LinearPegasosSVC(**options), chunks)
-        _at_once([lambda: fit_chunks(model, chunks)] * 2)
-        np.testing.assert_array_equal(model.coef_, alone.coef_)
-        return "streams, fit_chunks"
-    calls = [lambda chunk=chunk: model.partial_fit(*chunk, classes=[-1, 1]) for chunk in chunks]
-    _at_once(calls)
-    orders = []
-    for order in permutations(chunks):
-        other = LinearPegasosSVC(**options)
-        for chunk in order:
-            other.partial_fit(*chunk, classes=[-1, 1])
-        orders.append(other)
-    assert any(np.array_equal(model.coef_, other.coef_) for other in orders), "an order of calls"
-    np.testing.assert_array_equal(model.n_steps_, orders[0].n_steps_)
-    return "streams, partial_fit"
-
-
-# --- the playground -------------------------------------------------------------------------------
+    model, alone = (LinearPegasosSVC(**options) for _ in range(2))
+    fit_chunks(alone, chunks)
+    _at_once([lambda: fit_chunks(model, chunks)] * 2)
+    np.testing.assert_array_equal(model.coef_, alone.coef_)
+    return "streams"
 
 
 def _session(rng):
-    """Requests to one session."""
+    """Requests to one session of the playground."""
     state = state_of(n_classes=int(rng.integers(2, 4)), n=int(rng.integers(20, 60)))
     steps = rng.integers(1, 400, size=int(rng.integers(2, 5))).tolist()
     alone = [shown(session_of(state), t) for t in steps]
     session = session_of(state)
-    found = _at_once([lambda t=t: shown(session, t) for t in steps])
-    assert _plain(found) == _plain(alone), "frames are those of a session alone"
+    np.testing.assert_equal(_at_once([lambda t=t: shown(session, t) for t in steps]), alone)
     return "sessions"
-
-
-def _plain(frames):
-    """Frames as they can be compared, without times."""
-    if isinstance(frames, dict):
-        return {k: _plain(v) for k, v in frames.items() if "seconds" not in str(k)}
-    if isinstance(frames, list | tuple):
-        return [_plain(each) for each in frames]
-    return frames.tolist() if isinstance(frames, np.ndarray) else frames
