@@ -1,4 +1,4 @@
-"""Figures held against small pictures in ``tests/baseline``, and messages against a pattern.
+"""Figures held against small pictures in ``tests/baseline``.
 
 Pictures have no text, since fonts differ between machines. After a wanted change,
 ``UPDATE_BASELINES=1 python -m pytest tests/plotting`` draws them again.
@@ -9,11 +9,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-from matplotlib import colors, rc_context, rcdefaults
 from matplotlib import pyplot as plt
+from matplotlib import rc_context, rcdefaults
 from matplotlib.axes import Axes
 from matplotlib.legend import Legend
 from matplotlib.testing.compare import compare_images
@@ -44,16 +42,6 @@ def difference(picture: Callable[[Axes], object], name: str, folder: Path) -> st
     _draw(picture, actual)
     message: str | None = compare_images(str(expected), str(actual), _TOLERANCE)
     return message
-
-
-def says(*parts: str) -> str:
-    """Pattern of a one-sentence message: the parameter, what was expected and what came."""
-    return r"^[^.\n]*" + r"[^\n]*".join(parts) + r"[^\n]*(?<!\.)$"
-
-
-def color_of(artist: Any) -> str:
-    """Face colour of a patch, or of the first member of a collection."""
-    return colors.to_hex(np.atleast_2d(artist.get_facecolor())[0]).upper()
 
 
 def texts(legend: Legend) -> list[str]:

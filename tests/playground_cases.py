@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.datasets import make_blobs
 
 from kpegasos import PegasosSVC
+from kpegasos.core.steps import Constant, DelayedInverse, InverseSquareRoot
 from kpegasos.datasets import make_gaussian_noise, make_toy
 from kpegasos.playground.messages import DEFAULTS
 from kpegasos.playground.session import Session
@@ -16,6 +17,12 @@ def points_of(n_classes=2, n=60, seed=0):
     angles = 2 * np.pi * np.arange(n_classes) / n_classes
     centres = np.column_stack([np.cos(angles), np.sin(angles)])
     return centres[labels] + 0.7 * rng.standard_normal((n, 2)), labels
+
+
+def state_named(name, **changes):
+    """The state of a problem below."""
+    n_classes, own = PROBLEMS[name]
+    return state_of(n_classes, **{**changes, **own})
 
 
 def state_of(n_classes=2, n=60, held_out=0, **changes):
@@ -52,12 +59,13 @@ def fitted(state, pane, t, **changes):
     """The estimator that a pane is to equal."""
     test = np.array(state["test"])
     names = ("fit_intercept", "batch_size", "sampling", "projection", "average", "loss")
-    cost = {"C": state["C"]} if state["lam"] is None else {"lam": state["lam"]}
-    parameters = {**{name: state[name] for name in names}, **cost, **pane}
-    model = PegasosSVC(
-        **{**parameters, "n_steps": t, "random_state": state["seed"], "checkpoints": "log"}
-    )
-    model.set_params(**changes)
+    parameters = {name: state[name] for name in names} | pane
+    parameters |= {"C": state["C"]} if state["lam"] is None else {"lam": state["lam"]}
+    if state["step"] is not None:
+        rule, *scale = state["step"].values()
+        parameters["step"] = RULES[rule](*scale)
+    parameters |= {"n_steps": t, "random_state": state["seed"], "checkpoints": "log", **changes}
+    model = PegasosSVC(**parameters)
     return model.fit(np.array(state["points"])[~test], np.array(state["labels"])[~test])
 
 
@@ -86,6 +94,29 @@ def _drawn(name, n, noise, n_classes, rng):
     return make_toy(name, n, noise, rng)
 
 
+CUBE = {"kernel": "poly", "gamma": 0.5, "degree": 3, "coef0": 2.0}
+RBF, SCALED = {"kernel": "rbf", "gamma": 2.0}, {"kernel": "rbf", "gamma": "scale"}
+SIGMOID = {"kernel": "sigmoid", "gamma": 0.5, "coef0": -0.5}
+LAM = {"C": None, "lam": 0.003}
+BATCHES = {"batch_size": 3, "average": "uniform", "sampling": "uniform", "seed": 7}
+#: Classes, and what differs from the defaults: a linear and an RBF pane, hinge.
+PROBLEMS = {
+    "linear": (2, {"panes": [{"kernel": "linear"}], **BATCHES}),
+    "projected": (2, {"panes": [RBF], **LAM, "projection": True, "average": "suffix"}),
+    "projected_batches": (3, {"panes": [SCALED], "projection": True, **LAM, **BATCHES}),
+    "last": (2, {"panes": [SCALED], "average": None, "seed": 4294967295}),
+    "no_intercept": (3, {"panes": [CUBE], "fit_intercept": False, "average": "suffix"}),
+    "four_classes": (4, {"panes": [RBF], "C": 30.0, "batch_size": 4, "held_out": 11}),
+    "laplacian": (2, {"panes": [{"kernel": "laplacian", "gamma": 1.0}], "held_out": 9}),
+    "sigmoid": (2, {"panes": [SIGMOID, RBF], "C": None, "lam": 0.02}),
+    "squared_hinge": (2, {"panes": [RBF], "loss": "squared_hinge"}),
+    "smoothed_hinge": (2, {"panes": [RBF], "C": 5.0, "loss": "smoothed_hinge"}),
+    "log_loss": (3, {"panes": [SCALED], "loss": "log_loss", "held_out": 5}),
+    "inverse_sqrt": (2, {"panes": [RBF], "step": {"rule": "inverse_sqrt", "scale": 0.5}}),
+    "constant": (3, {"panes": [RBF], "step": {"rule": "constant", "scale": 0.5}}),
+    "delayed": (2, {"step": {"rule": "delayed"}, "projection": True}),
+}
+RULES = {"inverse_sqrt": InverseSquareRoot, "constant": Constant, "delayed": DelayedInverse}
 NAN, HUGE = float("nan"), 10**400
 #: Changes of a state, and the parameter that they are told by.
 BAD_STATES = [

@@ -1,7 +1,6 @@
 """Pages in a real Chromium: who serves them, and the words in which tests speak of them."""
 
 import asyncio
-import json
 import os
 import shutil
 import threading
@@ -43,19 +42,10 @@ CALL = """async ([module, name, values]) => {
 }"""
 
 
-class _Quiet(SimpleHTTPRequestHandler):
-    """Files without a log, with the media type that modules need on every system."""
-
-    extensions_map = {**SimpleHTTPRequestHandler.extensions_map, ".js": "text/javascript"}  # noqa: RUF012
-
-    def log_message(self, *arguments):
-        """Say nothing."""
-
-
 @contextmanager
 def served(folder):
     """The address of a server of the files in a folder."""
-    handler = partial(_Quiet, directory=str(folder))
+    handler = partial(SimpleHTTPRequestHandler, directory=str(folder))
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
@@ -86,20 +76,17 @@ class Site:
         self.server = PlaygroundServer()
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._loop.run_forever, daemon=True).start()
-        self.start()
+        self.wait_for(self.server.start())
 
-    def start(self):
-        asyncio.run_coroutine_threadsafe(self.server.start(), self._loop).result(20)
-
-    def stop(self):
-        asyncio.run_coroutine_threadsafe(self.server.stop(), self._loop).result(20)
+    def wait_for(self, coroutine):
+        asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(20)
 
 
 class Playground:
     """A page with the playground."""
 
     def __init__(self, page, url):
-        self.page, self.complaints, self.requests, self.frames = page, [], [], []
+        self.page, self.complaints, self.requests, self.received = page, [], [], []
         page.set_default_timeout(PATIENCE)
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.on("console", self._hear)
@@ -113,20 +100,16 @@ class Playground:
         if message.type == "error":
             self.complaints.append(message.text)
 
-    def _receive(self, payload):
-        message = json.loads(payload)
-        if message["kind"] == "frame":
-            self.frames.append(message)
-
-    @property
-    def summary(self):
-        """How many points there are, as the page says it."""
-        return self.page.locator(".kp-summary").inner_text()
+    def _receive(self, text):
+        self.received.append(text)
 
     @property
     def step(self):
-        slider = self.page.get_by_role("slider", name="Step shown")
-        return int(slider.get_attribute("aria-valuenow"))
+        return int(self.axis.get_attribute("aria-valuenow"))
+
+    @property
+    def axis(self):
+        return self.page.get_by_role("slider", name="Step shown")
 
     def wait_for(self, selector, text):
         self.page.locator(selector, has_text=text).first.wait_for()
@@ -158,14 +141,17 @@ class Playground:
     def button(self, name):
         return self.page.get_by_role("button", name=name, exact=True)
 
-    def click_pane(self, x, y):
-        """Click at a share of the first pane's width and height."""
+    def place(self, x, y):
+        """Where a share of the first pane's width and height is."""
         box = self.page.locator(".kp-overlay").first.bounding_box()
-        self.page.mouse.click(box["x"] + x * box["width"], box["y"] + y * box["height"])
+        return box["x"] + x * box["width"], box["y"] + y * box["height"]
+
+    def click_pane(self, x, y):
+        self.page.mouse.click(*self.place(x, y))
 
     def seek(self, share):
         """Click on the time axis at a share of its width."""
-        box = self.page.get_by_role("slider", name="Step shown").bounding_box()
+        box = self.axis.bounding_box()
         self.page.mouse.click(box["x"] + share * box["width"], box["y"] + 0.3 * box["height"])
         return self.settled()
 

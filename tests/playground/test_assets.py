@@ -17,21 +17,17 @@ STARTS = {"start.js", "standalone.js"}
 
 @pytest.mark.parametrize("name", sorted(MODULES))
 def test_module_has_only_imports_and_exports_that_can_be_stripped(name):
-    code = MODULES[name]
-    for line in re.findall(r"^import\b.*", code, re.M):
+    for line in re.findall(r"^import\b.*", MODULES[name], re.M):
         # Python code in a template begins lines so as well.
-        assert re.fullmatch(r'import \{ [\w, ]+ \} from "\./[\w.]+";', line) or not re.search(
-            r"[\"'{]", line
-        )
-    for line in re.findall(r"^export\b.*", code, re.M):
+        if re.search(r"[\"'{]", line):
+            assert re.fullmatch(r'import \{ [\w, ]+ \} from "\./[\w.]+";', line)
+    for line in re.findall(r"^export\b.*", MODULES[name], re.M):
         assert re.match(r"export (async function|function|class|const|let) ", line)
 
 
 def test_no_two_top_level_names_are_alike():
-    names = Counter()
-    for name, code in MODULES.items():
-        if name not in STARTS:
-            names.update(TOP_LEVEL.findall(code))
+    codes = [code for name, code in MODULES.items() if name not in STARTS]
+    names = Counter(found for code in codes for found in TOP_LEVEL.findall(code))
     assert [name for name, count in names.items() if count > 1] == []
 
 
@@ -39,10 +35,8 @@ def test_bundle_is_one_module_in_the_order_of_imports():
     code = bundled(("playground.js", "transport.js"), "export default {};\n")
     assert code.count("export default {") == 1
     assert 'from "./' not in code
-    assert len(code) < 160_000
     names = files_behind(["playground.js", "transport.js"], MODULES)
     assert len(names) == len(set(names)) > 20
     for place, name in enumerate(names):
         imported = re.findall(r'^import .* from "\./([\w.]+)"', MODULES[name], re.M)
         assert set(imported) <= set(names[:place])
-    assert {"index.html", "style.css"} <= set(static_files())

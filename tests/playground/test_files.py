@@ -21,7 +21,7 @@ def test_pictures_are_drawn():
     session = session_of(state_of(3, held_out=5, panes=[{"kernel": "linear"}]))
     picture = image.imread(BytesIO(base64.b64decode(saved(session, "png")["base64"])))
     assert picture.shape[1] == 720
-    assert np.unique(picture.reshape(-1, picture.shape[2]), axis=0).shape[0] > 100
+    assert np.unique(picture.sum(axis=2)).size > 100  # colours
     drawing = saved(session, "svg")["text"]
     assert drawing.startswith("<?xml")
     assert saved(session, "svg")["text"] == drawing
@@ -50,7 +50,6 @@ def test_figures_are_of_the_models_on_the_panes(n_classes, algorithm, message, n
         wrong = model.predict(X) != y
         errors = wrong[~test].mean(), wrong[test].mean()
         assert errors == (pane["train_error"], pane["test_error"])
-        assert len(model.support_) == pane["support"]
         texts = [text.get_text() for text in ax.get_legend().get_texts()]
         letters = [f"class {letter}" for letter in "ABC"[:n_classes]]
         assert texts[: n_classes + 1] == [*letters, "held out"]

@@ -1,6 +1,7 @@
 """The page in a real browser: that of the documentation, without Python, and the server's."""
 
 import importlib.util
+import json
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -34,9 +35,9 @@ def opened(browser):
     """Opens pages, which must not have complained when the test is over."""
     pages = []
 
-    def open_page(url, **options):
-        viewport = {"width": 1400, "height": 900}
-        context = browser.new_context(**{"viewport": viewport, "has_touch": True, **options})
+    def open_page(url, size=(1400, 900), **options):
+        viewport = {"width": size[0], "height": size[1]}
+        context = browser.new_context(viewport=viewport, **{"has_touch": True, **options})
         pages.append(Playground(context.new_page(), url))
         return pages[-1]
 
@@ -60,7 +61,7 @@ def test_site_has_the_page_and_not_the_one_of_the_server(static, tmp_path):
 @pytest.mark.slow
 def test_page_without_python_works_by_itself(static, opened):
     page = opened(static[1])
-    assert page.summary.startswith("200 points")
+    page.wait_for(".kp-summary", "200 points")
     assert page.page.locator(".kp-pane-title").all_inner_texts() == ["Linear", "RBF"]
     for name in ("Polish", "Compare with SVC"):
         assert page.button(name).count() == 0
@@ -98,8 +99,7 @@ def test_lesson_goes_on_from_a_link_and_can_be_alone_on_a_slide(static, opened):
     page.page.evaluate("location.hash = 'lesson=6'")
     page.wait_for(".kp-lesson", "6 of 8")
     for size in ((1000, 600), (760, 560)):
-        viewport = dict(zip(("width", "height"), size, strict=True))
-        slide = opened(f"{static[1]}?embed#lesson=2", viewport=viewport)
+        slide = opened(f"{static[1]}?embed#lesson=2", size)
         assert [slide.button(name).is_visible() for name in ("Undo", "Export", "Next")] == [0, 0, 1]
         slide.wait_for(".kp-pane-title", "Polynomial")
         assert slide.unreached(".kp-lesson") == slide.unreached(".kp-timeline") == []
@@ -115,17 +115,13 @@ def site(browser):
     pytest.importorskip("websockets", reason="websockets is not installed")
     running = Site()
     yield running
-    running.stop()
+    running.wait_for(running.server.stop())
 
 
 @pytest.fixture
-def playground(opened, site):
-    return opened(site.server.url)
-
-
-@pytest.fixture
-def emptied(playground):
+def emptied(opened, site):
     """A page without points."""
+    playground = opened(site.server.url)
     playground.button("Erase all points").click()
     playground.wait_for_phase("empty")
     return playground
@@ -133,15 +129,15 @@ def emptied(playground):
 
 @pytest.mark.slow
 def test_pointer_draws_and_undo_takes_back(emptied):
+    mouse = emptied.page.mouse
     emptied.click_pane(0.5, 0.5)
     emptied.wait_for(".kp-summary", "1 point: A 1")
     emptied.wait_for(".kp-pane-message", "Class A alone")
-    box = emptied.page.locator(".kp-overlay").first.bounding_box()
-    emptied.page.mouse.move(box["x"] + 80, box["y"] + 80)
-    emptied.page.mouse.down()
-    emptied.page.mouse.move(box["x"] + 200, box["y"] + 120, steps=12)
-    emptied.page.mouse.up()
-    assert int(emptied.summary.split()[0]) > 5
+    mouse.move(*emptied.place(0.2, 0.2))
+    mouse.down()
+    mouse.move(*emptied.place(0.5, 0.3), steps=12)
+    mouse.up()
+    assert int(emptied.page.locator(".kp-summary").inner_text().split()[0]) > 5
     emptied.page.keyboard.press("Control+z")
     emptied.wait_for(".kp-summary", "1 point: A 1")
 
@@ -164,17 +160,14 @@ def test_keyboard_draws_steps_and_plays(emptied):
     emptied.click_pane(0.8, 0.5)
     emptied.wait_for(".kp-pane-message", "Press Play")
     assert emptied.step == 0
-    keyboard.press("e")
-    emptied.wait_for_step(2)
-    keyboard.press(".")
-    emptied.wait_for_step(3)
-    keyboard.press("Space")
-    emptied.wait_for_phase("running")
-    keyboard.press("Space")
-    emptied.wait_for_phase("paused")
-    axis = emptied.page.get_by_role("slider", name="Step shown")
-    axis.press("Home")
-    axis.press("Shift+ArrowRight")
+    for key, step in (("e", 2), (".", 3)):
+        keyboard.press(key)
+        emptied.wait_for_step(step)
+    for phase in ("running", "paused"):
+        keyboard.press("Space")
+        emptied.wait_for_phase(phase)
+    emptied.axis.press("Home")
+    emptied.axis.press("Shift+ArrowRight")
     emptied.wait_for_step(10)
 
 
@@ -202,20 +195,21 @@ def test_page_goes_on_after_the_server_restarts(opened, browser):
     own = Site()
     playground = opened(own.server.url)
     before = playground.pictures()
-    own.stop()
+    own.wait_for(own.server.stop())
     playground.wait_for_phase("lost")
     assert playground.pictures() == before
     playground.wait_for(".kp-banner", "the last picture stays")
     playground.click_pane(0.5, 0.5)
     playground.wait_for(".kp-summary", "201 points")
-    own.start()
+    own.wait_for(own.server.start())
     playground.wait_for_phase("paused")
     playground.settled()
-    assert len(playground.frames[-1]["panes"][0]["counts"]) == 201
+    frame = json.loads(playground.received[-1])
+    assert len(frame["panes"][0]["counts"]) == 201
     # The browser itself notes each attempt that failed.
-    refused = [text for text in playground.complaints if "ERR_CONNECTION_REFUSED" in text]
-    playground.complaints = [text for text in playground.complaints if text not in refused]
-    own.stop()
+    complaints = playground.complaints
+    playground.complaints = [each for each in complaints if "ERR_CONNECTION_REFUSED" not in each]
+    own.wait_for(own.server.stop())
 
 
 @pytest.mark.slow
@@ -229,7 +223,8 @@ def test_page_goes_on_after_the_server_restarts(opened, browser):
         ("Noise", 0, "-1", "noise must be"),
     ],
 )
-def test_error_is_at_its_control_until_the_next_edit(playground, label, number, text, sentence):
+def test_error_is_at_its_control_until_the_next_edit(opened, site, label, number, text, sentence):
+    playground = opened(site.server.url)
     if label == "c":
         playground.field("Step size").select_option(label="Constant c")
         playground.settled()
@@ -285,8 +280,7 @@ def test_link_carries_the_whole_state_and_pages_are_independent(opened, site):
 @pytest.mark.parametrize("touch", [False, True], ids=["mouse", "touch"])
 @pytest.mark.parametrize("size", [(1280, 720), (2560, 1440), (800, 1000), (390, 844)], ids=str)
 def test_every_control_can_be_pressed(opened, site, size, touch):
-    viewport = dict(zip(("width", "height"), size, strict=True))
-    playground = opened(site.server.url, viewport=viewport, has_touch=touch)
+    playground = opened(site.server.url, size, has_touch=touch)
     assert playground.page.evaluate("document.documentElement.scrollWidth") <= size[0]
     playground.press("Linear axes", touch=touch)
     playground.press("The step, explained", touch=touch)

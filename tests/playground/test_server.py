@@ -36,39 +36,36 @@ def talking(conversation, **options):
     asyncio.run(run())
 
 
-def page_of(server, **options):
+def page_of(url, **options):
     """A connection as the page makes it."""
-    address = urlsplit(server.url)
-    chosen = {"origin": f"http://{address.netloc}", "max_size": None, **options}
-    return connect(server.url.replace("http", "ws", 1) + "socket", **chosen)
+    chosen = {"origin": f"http://{urlsplit(url).netloc}", "max_size": None, **options}
+    return connect(url.replace("http", "ws", 1) + "socket", **chosen)
 
 
-async def told(page):
+async def ask(page, message=None):
+    """What a page is told next, after a message of its own."""
+    if message is not None:
+        await page.send(json.dumps(message))
     return json.loads(await page.recv())
 
 
-async def ask(page, message):
-    await page.send(json.dumps(message))
-    return await told(page)
-
-
-def got(server, path, host=None, **headers):
+async def fetched(server, path, host=None, **headers):
     """What a GET of a path is answered."""
-    connection = HTTPConnection("127.0.0.1", server.port, timeout=20)
-    connection.putrequest("GET", path, skip_host=True)
-    connection.putheader("Host", host or f"127.0.0.1:{server.port}")
-    for name, value in headers.items():
-        connection.putheader(name.replace("_", "-"), value)
-    connection.endheaders()
-    response = connection.getresponse()
-    return response.status, response.headers, response.read()
+
+    def get():
+        connection = HTTPConnection("127.0.0.1", server.port, timeout=20)
+        connection.putrequest("GET", path, skip_host=True)
+        connection.putheader("Host", host or f"127.0.0.1:{server.port}")
+        for name, value in headers.items():
+            connection.putheader(name.replace("_", "-"), value)
+        connection.endheaders()
+        response = connection.getresponse()
+        return response.status, response.headers, response.read()
+
+    return await asyncio.to_thread(get)
 
 
-async def fetched(server, *arguments, **headers):
-    return await asyncio.to_thread(got, server, *arguments, **headers)
-
-
-SHOW = {"kind": "show", "revision": 1, "t": 40, "id": 5}
+SHOW = {"kind": "show", "revision": 1, "t": 40, "id": 7}
 
 
 async def hung_up(page):
@@ -84,17 +81,14 @@ def test_pages_are_independent():
     first = state_of(3)
 
     async def conversation(server):
-        async with page_of(server) as one, page_of(server) as other:
-            for page in (one, other):
-                hello = await told(page)
-                assert (hello["kind"], hello["engine"]) == ("hello", "python")
-                assert hello["state"] == first
+        async with page_of(server.url) as one, page_of(server.url) as other:
             for page, seed in ((one, 1), (other, 2)):
+                hello = await ask(page)
+                assert (hello["kind"], hello["state"]) == ("hello", first)
                 state = {"kind": "state", "revision": 1, "state": state_of(seed=seed)}
                 await page.send(json.dumps(state))
             for page, seed in ((one, 1), (other, 2)):
-                frame = await ask(page, SHOW)
-                assert frame == shown(session_of(state_of(seed=seed)), 40) | {"id": 5}
+                assert await ask(page, SHOW) == shown(session_of(state_of(seed=seed)), 40)
 
     talking(conversation, state=first)
 
@@ -109,9 +103,8 @@ def test_files_are_served_as_what_they_are():
             assert headers["Content-Type"].startswith(kind[name.rpartition(".")[2]])
             assert headers["Cache-Control"] == "no-store"
             assert headers["X-Content-Type-Options"] == "nosniff"
-            policy = headers["Content-Security-Policy"]
-            assert "default-src 'none'" in policy
-            assert "unsafe" not in policy
+            assert "default-src 'none'" in headers["Content-Security-Policy"]
+            assert "unsafe" not in headers["Content-Security-Policy"]
             assert headers["Content-Encoding"] is None
             _, headers, packed = await fetched(server, root + name, Accept_Encoding="gzip, br")
             assert headers["Content-Encoding"] == "gzip"
@@ -145,7 +138,7 @@ def test_what_is_not_the_pages_own_is_refused():
                 assert found[0] == status, (path, host)
         for origin in (None, "null", "http://evil.example", "http://127.0.0.1:1"):
             with pytest.raises(InvalidStatus) as caught:
-                await page_of(server, origin=origin)
+                await page_of(server.url, origin=origin)
             assert caught.value.response.status_code == 403
 
     talking(conversation)
@@ -154,11 +147,11 @@ def test_what_is_not_the_pages_own_is_refused():
 def test_pages_are_limited_in_number_and_may_come_back():
     async def conversation(server):
         for _ in range(2):
-            pages = [await page_of(server) for _ in range(MOST_PAGES)]
+            pages = [await page_of(server.url) for _ in range(MOST_PAGES)]
             for page in pages:
-                await told(page)
+                await ask(page)
             with pytest.raises(InvalidStatus) as caught:
-                await page_of(server)
+                await page_of(server.url)
             assert caught.value.response.status_code == 503
             for page in pages:
                 await page.close()
@@ -170,11 +163,11 @@ def test_pages_are_limited_in_number_and_may_come_back():
 
 def test_hostile_text_is_answered_and_the_page_goes_on():
     async def conversation(server):
-        async with page_of(server) as page, page_of(server) as other:
-            await told(page), await told(other)
+        async with page_of(server.url) as page, page_of(server.url) as other:
+            await ask(page), await ask(other)
             for text in ("", "{", "[]", '{"kind": "quit"}', '{"kind": "show", "t": NaN}', b"\xff"):
                 await page.send(text)
-                error = await told(page)
+                error = await ask(page)
                 assert (error["kind"], error["id"]) == ("error", None)
                 assert (await ask(page, {"kind": "hello"}))["kind"] == "hello"
             await page.send("x" * (MOST_TEXT + 1))
@@ -187,12 +180,12 @@ def test_hostile_text_is_answered_and_the_page_goes_on():
 @pytest.mark.slow
 def test_other_pages_connect_while_one_computes_and_a_flood_is_hung_up_on():
     async def conversation(server):
-        async with page_of(server) as busy:
-            await told(busy)
+        async with page_of(server.url) as busy:
+            await ask(busy)
             await busy.send(json.dumps({"kind": "state", "revision": 1, "state": state_of(n=2000)}))
             await busy.send(json.dumps({**SHOW, "t": 5_000_000}))
-            async with page_of(server) as other:
-                await told(other)
+            async with page_of(server.url) as other:
+                await ask(other)
                 assert (await fetched(server, f"/{server.token}/"))[0] == 200
             for _ in range(100 * MOST_WAITING):
                 await busy.send('{"kind": "hello"}')
@@ -229,27 +222,21 @@ def test_foreign_address_is_told_in_a_sentence():
         serve(host="203.0.113.7", port=0, open_browser=False)
 
 
-def command(*arguments):
-    return [sys.executable, "-m", "kpegasos.playground", "--no-browser", *arguments]
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="no Ctrl-C can be sent")
 def test_command_serves_a_table_until_ctrl_c(tmp_path):
     path = tmp_path / "data.csv"
     path.write_text("x,y,label\n0,1,a\n1,0,b\n")
+    command = [sys.executable, "-m", "kpegasos.playground", "--no-browser", path, "--port", "0"]
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command(str(path), "--port", "0"), **options) as process:
+    with subprocess.Popen(command, **options) as process:
         url = process.stdout.readline().split()[2]
 
         async def look():
-            address = urlsplit(url)
-            origin = f"http://{address.netloc}"
-            async with connect(url.replace("http", "ws", 1) + "socket", origin=origin) as page:
-                return json.loads(await page.recv())
+            async with page_of(url) as page:
+                return await ask(page)
 
         assert asyncio.run(look())["state"]["labels"] == [0, 1]
         process.send_signal(signal.SIGINT)
         out, errors = process.communicate(timeout=60)
-    assert (out.strip(), errors) == ("Playground ended.", "")
-    assert process.returncode == 0
+    assert (out.strip(), errors, process.returncode) == ("Playground ended.", "", 0)

@@ -9,25 +9,18 @@ from playground_cases import fitted, points_of, session_of, shown, state_of
 
 pytest.importorskip("anywidget", reason="needs kpegasos[playground]")
 from kpegasos import PegasosSVC, Playground
-from kpegasos.playground.session import Session
 
 
 @pytest.fixture
 def sent(monkeypatch):
     """What widgets send to their pages."""
     messages = []
-    monkeypatch.setattr(
-        Playground, "send", lambda self, content, buffers=None: messages.append(content)
-    )
+    monkeypatch.setattr(Playground, "send", lambda self, content: messages.append(content))
     return messages
 
 
-def receive(widget, message):
-    widget._handle_custom_msg(message, [])
-
-
-def edit(widget, state, revision=1, **more):
-    receive(widget, {"kind": "state", "revision": revision, "state": state, **more})
+def receive(widget, kind, **content):
+    widget._handle_custom_msg({"kind": kind, **content}, [])
 
 
 def test_widget_holds_the_fitted_estimators(sent):
@@ -43,10 +36,10 @@ def test_widget_holds_the_fitted_estimators(sent):
     assert widget.estimator.get_params() == expected.get_params()
     assert np.array_equal(widget.estimator.dual_coef_, expected.dual_coef_)
     assert [model.kernel for model in widget.estimators] == ["linear", "rbf"]
-    receive(widget, {"kind": "hello"})
+    receive(widget, "hello")
     assert (sent[0]["kind"], sent[0]["t"]) == ("hello", 300)
     assert sent[0]["state"]["points"] == X.tolist()
-    assert Session().handle({"kind": "state", "revision": 0, "state": sent[0]["state"]}) == []
+    session_of(sent[0]["state"])
     single = Playground(X, y, kernel="poly", degree=2, lam=0.01)
     assert [(model.kernel, model.lam) for model in single.estimators] == [("poly", 0.01)]
     widget.settings["panes"][0]["kernel"] = "nothing"
@@ -58,27 +51,25 @@ def test_what_is_drawn_is_in_the_traits(sent):
     state = state_of(3, n=33, held_out=3, C=7.0)
     seen = []
     widget.observe(lambda change: seen.append(change["name"]))
-    edit(widget, state)
+    receive(widget, "state", revision=1, state=state)
     assert sent == []
     assert widget.points.tolist() == state["points"]
     assert widget.labels.tolist() == state["labels"]
     assert widget.test.tolist() == state["test"]
     assert widget.settings["C"] == 7.0
     assert {"points", "labels", "test", "settings"} <= set(seen)
-    receive(widget, {"kind": "show", "revision": 1, "t": 90, "id": 1})
+    receive(widget, "show", revision=1, t=90, id=7)
     assert widget.t == 90
     expected = fitted(state, state["panes"][-1], 90)
     assert np.array_equal(widget.estimator.dual_coef_, expected.dual_coef_)
     assert "estimator" in seen
-    (frame,) = sent
-    session = session_of(state)
-    assert frame | {"id": 7} == shown(session, 90)
+    assert sent == [shown(session_of(state), 90)]
 
 
 def test_what_is_assigned_is_drawn(sent):
     X, y = points_of()
     widget = Playground(X, y)
-    receive(widget, {"kind": "hello"})
+    receive(widget, "hello")
     before = widget.estimator
     widget.points = X + 1.0
     assert sent[-1]["kind"] == "state"
@@ -94,36 +85,28 @@ def test_what_is_assigned_is_drawn(sent):
     assert len(widget.estimator.classes_) == 4
 
 
-def test_echo_of_what_was_assigned_is_no_edit(sent):
-    X, y = points_of()
-    widget = Playground(X, y)
-    receive(widget, {"kind": "hello", "view": "a"})
-    receive(widget, {"kind": "hello", "view": "b"})
-    widget.points = X + 1.0
+def test_views_see_what_is_assigned_and_each_others_edits_once(sent):
+    widget = Playground(*points_of())
+    for view in "ab":
+        receive(widget, "hello", view=view)
+    widget.points = widget.points + 1.0
     states = [message for message in sent if message["kind"] == "state"]
     assert [message["view"] for message in states] == ["a", "b"]
-    edit(widget, states[0]["state"], view="a")
+    receive(widget, "state", revision=7, state=states[0]["state"], view="a")
     assert [message for message in sent if message["kind"] == "state"] == states
-
-
-def test_views_see_each_others_edits(sent):
-    widget = Playground()
-    receive(widget, {"kind": "hello", "view": "a"})
-    receive(widget, {"kind": "hello", "view": "b"})
-    edit(widget, state_of(), revision=8, view="a")
+    receive(widget, "state", revision=8, state=state_of(), view="a")
     assert sent[-1] == {"kind": "state", "state": state_of(), "view": "b"}
-    receive(widget, {"kind": "show", "revision": 8, "t": 5, "id": 2, "view": "a"})
-    assert (sent[-1]["kind"], sent[-1]["view"]) == ("frame", "a")
-    receive(widget, {"kind": "show", "revision": 8, "t": 5, "id": 2, "view": "b"})
-    assert (sent[-1]["parameter"], sent[-1]["view"]) == ("revision", "b")
+    for view, told in (("a", "frame"), ("b", "error")):
+        receive(widget, "show", revision=8, t=5, id=2, view=view)
+        assert (sent[-1]["kind"], sent[-1]["view"]) == (told, view)
     for number in range(20):
-        receive(widget, {"kind": "hello", "view": str(number)})
+        receive(widget, "hello", view=str(number))
     assert len(widget._sessions) <= 4
 
 
 def test_what_will_not_do_is_taken_back(sent):
     widget = Playground(*points_of())
-    receive(widget, {"kind": "hello"})
+    receive(widget, "hello")
     traits = "points", "labels", "settings", "t"
     before, model = {trait: getattr(widget, trait) for trait in traits}, widget.estimator
     for name, value, sentence in (
@@ -142,29 +125,26 @@ def test_what_will_not_do_is_taken_back(sent):
         assert all(np.array_equal(getattr(widget, trait), was) for trait, was in before.items())
         assert widget.estimator is model
         assert len(sent) == 1
-    for content in (None, 3, [], {"kind": "eval"}, {"view": 3}, {"view": "x" * 99}):
-        receive(widget, content)
+    for content in (None, [], {"kind": "eval"}, {"view": 3}, {"view": "x" * 99}):
+        widget._handle_custom_msg(content, [])
         assert sent[-1]["kind"] == "error"
         assert len(widget.points) == 60
 
 
-@pytest.mark.parametrize(
-    ("X", "y", "test", "sentence"),
-    [
+def test_points_that_will_not_do_are_taken_back(sent):
+    points, labels = points_of()
+    widget = Playground(points, labels)
+    for X, y, test, sentence in (
         ([[1, 2, 3]], [0], None, r"points must have shape \(n_points, 2\)"),
         ([[1, 2]], [0], [1], "test must hold True or False"),
         ([[1, 2]], [0, 1], None, "labels must have an entry for each of 1 points, got 2"),
-    ],
-)
-def test_points_that_will_not_do_are_taken_back(sent, X, y, test, sentence):
-    points, labels = points_of()
-    widget = Playground(points, labels)
-    with pytest.raises(ValueError, match=sentence):
-        widget.set_points(X, y, test)
-    receive(widget, {"kind": "hello"})
-    assert sent[-1]["state"]["points"] == widget.points.tolist() == points.tolist()
-    assert widget.labels.tolist() == labels.tolist()
-    assert widget.classes == [0, 1]
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            widget.set_points(X, y, test)
+        receive(widget, "hello")
+        assert sent[-1]["state"]["points"] == widget.points.tolist() == points.tolist()
+        assert widget.labels.tolist() == labels.tolist()
+        assert widget.classes == [0, 1]
 
 
 @pytest.mark.parametrize(

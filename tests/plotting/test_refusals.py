@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
-from pictures import says
 from search_cases import CS, GAMMAS, solutions, table
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
@@ -67,10 +66,6 @@ def regions_of(X):
     DecisionRegionDisplay.from_estimator(iris(), X, np.zeros(len(X)))
 
 
-def plain_margins(margins, y):
-    MarginHistogramDisplay(margins=margins, y=y)
-
-
 def margins(y, decisions):
     MarginHistogramDisplay.from_predictions(y, decisions)
 
@@ -115,19 +110,19 @@ def convergence(runs=CURVES, **options):
     ConvergenceDisplay.from_history(runs, ax=Figure().subplots(), **options)
 
 
-def plain_convergence(positions, gaps):
-    ConvergenceDisplay(positions=positions, curves={"gap": gaps})
-
-
 def history_of(model, **options):
     ConvergenceDisplay.from_estimator(model, **options)
+
+
+def says(*parts):
+    """Pattern of a one-sentence message: the parameter, what was expected and what came."""
+    return r"^[^.\n]*" + r"[^\n]*".join(parts) + r"[^\n]*(?<!\.)$"
 
 
 @pytest.mark.parametrize(
     ("call", "parts"),
     [
         (lambda: regions(values=np.zeros((3, 2))), (r"values .*\(2, 3\), got \(3, 2\)",)),
-        (lambda: regions(X=np.zeros((4, 3))), (r"X .*\(n, 2\), got \(4, 3\)",)),
         (lambda: regions(y=np.zeros(3)), (r"y .*4 rows of X, got shape \(3,\)",)),
         (lambda: regions(counts=[1.0]), (r"counts .*2 support vectors, got shape \(1,\)",)),
         (lambda: regions(counts=[1.0, -1.0]), ("counts must not be negative, got -1",)),
@@ -135,8 +130,8 @@ def history_of(model, **options):
         (lambda: margins([0, 0], [1.0, 1.0]), ("y must hold labels of two classes", r"got \[0\]")),
         (lambda: margins([0, 1], [1.0]), (r"decisions must have shape \(2,\)", r"got \(1,\)")),
         (lambda: margins([0, 1], [1.0, np.nan]), ("margins must be finite", "got 1 that are not")),
-        (lambda: plain_margins([], []), ("margins must be finite numbers", "got none")),
-        (lambda: plain_margins(MASKED, [0, 1]), ("margins must have no masked entries, got 1",)),
+        (lambda: MarginHistogramDisplay(margins=[], y=[]), ("margins must be finite", "got none")),
+        (lambda: margins([0, 1], MASKED), ("decisions must have no masked entries, got 1",)),
         (lambda: pairs(metrics=["speed"]), ("metrics must be columns of a history", "'speed'")),
         (lambda: pairs(labels=["a"]), ("labels must name each of the 3 classes", "got 1 names")),
         (lambda: pairs(metrics=[]), ("values must hold at least one quantity", "got none")),
@@ -150,23 +145,16 @@ def history_of(model, **options):
         (lambda: kernels(kernel="poly"), ("where must be the values of some cell", "poly")),
         (lambda: kernels(degree=3), ("where must name parameters", "got 'degree'")),
         (lambda: surface_of("iris"), ("search must be", "cv_results_", "got PegasosSVC")),
-        (lambda: surface(3), ("cv_results must be a mapping", "got 3")),
         (lambda: surface(SHORT, panels="seconds"), ("an entry for each cell", "got 5 of 6")),
         (lambda: surface(panels="speed"), ("panels must name columns of cv_results", "'speed'")),
         (lambda: surface(panels="seconds"), ("'seconds' without its column 'mean_fit_time'",)),
         (lambda: surface(panels=[]), ("panels must name some of", r"got \[\]")),
         (lambda: surface(best_index=6), ("best_index must be at most 5", "got 6")),
-        (lambda: surface(metric=3), ("metric must be a string", "got 3")),
         (lambda: surface(metric="f1"), ("metric must be one of the scores", "score", "got 'f1'")),
-        (lambda: surface(cmap=3), ("cmap must be a colour map", "got 3")),
-        (lambda: surface(values_format=3), ("values_format must be a format of numbers", "got 3")),
-        (lambda: surface(where=3), ("where must be a mapping", "got 3")),
         (lambda: plain_surface(scores=np.ones((3, 2))), (r"scores .*\(2, 3\)", r"got \(3, 2\)")),
         (lambda: plain_surface(Cs=CS[::-1]), ("Cs must be increasing positive numbers", "got")),
         (lambda: plain_surface(chosen=(3, 4)), ("chosen must be a C and a γ", r"got \(3, 4\)")),
         (lambda: path_of({"relative_gaps": [0.1]}), (r"path\.relative_gaps", r"got shape \(1,\)")),
-        (lambda: path_of({"Cs": "abc"}), (r"path\.Cs must be", "got 'abc'")),
-        (lambda: RegularizationPathDisplay.from_path(3), ("path must have Cs", "got 3")),
         (lambda: path_of(scores=[0.1, 0.2]), ("scores must have an entry", r"got shape \(1, 2\)")),
         (lambda: path_of(panels="speed"), ("panels must name some of", r"got \['speed'\]")),
         (lambda: path_of(ax=Figure().subplots()), ("ax must hold 3 axes", "got 1")),
@@ -175,7 +163,6 @@ def history_of(model, **options):
         (lambda: plain_path([1.0]), (r"curves\['score'\]", "each of the 3", "got shape")),
         (lambda: convergence(y="suboptimality"), ("optimum must be given", "got None")),
         (lambda: convergence(y=["gap", "dual_bound"]), ("y must name columns of one kind", "got")),
-        (lambda: convergence(y=[]), ("y must name columns of one kind", r"got \[\]")),
         (lambda: convergence(x="cache_hits"), ("x must be one of", "got 'cache_hits'")),
         (lambda: convergence(x="seconds"), ("must have the column 'seconds' for x or y",)),
         (lambda: convergence(label="one"), ("label must name each of the 3 curves", "got 1")),
@@ -183,11 +170,13 @@ def history_of(model, **options):
         (lambda: convergence(y="epoch", bounds={"b": abs}), ("bounds must stand beside", "got")),
         (lambda: convergence(optimum=0, bounds={"b": np.mean}), (r"bounds\['b'\]", r"shape \(\)")),
         (lambda: convergence(RUNS, y="gap"), (r"same checkpoints, got \[1, 2\]",)),
-        (lambda: plain_convergence([1, 2], [1, 2, 3]), ("gap must have", "2 checkpoints, got 3")),
+        (
+            lambda: ConvergenceDisplay(positions=[1], curves={"gap": [1, 2]}),
+            ("1 checkpoints, got 2",),
+        ),
         (lambda: history_of(stream()), ("history_", "got LinearPegasosSVC")),
         (lambda: history_of(iris()), ("pair must name two of the 3 classes", "got None")),
         (lambda: history_of(iris(), pair=(0, 0)), ("pair must name two of the", "got")),
-        (lambda: history_of(iris(), pair=(0, 1, 2)), ("pair must name two of the", "got")),
     ],
 )
 def test_what_does_not_fit_is_refused(call, parts):

@@ -1,9 +1,8 @@
-"""The surface of a search shows each cell where it is, what it is, and which ones are as good."""
+"""Cells of pairs and of searches are where they are, what they are, and marked if as good."""
 
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from matplotlib import colors
 from pictures import texts
 from search_cases import CS, GAMMAS, table
@@ -13,38 +12,35 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from kpegasos.plotting import ValidationSurfaceDisplay
+from kpegasos.plotting import OneVsOneDisplay, ValidationSurfaceDisplay
 
 SCORES = [[0.5, 0.6, 0.7], [0.8, 0.9, 0.88]]
 GRID = {"C": CS, "gamma": GAMMAS}
 
 
 def drawn(results=None, **options):
-    return ValidationSurfaceDisplay.from_results(
-        table(SCORES) if results is None else results, **options
-    )
+    found = table(SCORES) if results is None else results
+    return ValidationSurfaceDisplay.from_results(found, **options)
 
 
 def cells(display, name="score"):
     return np.ma.filled(display.images_[name].get_array().astype(float), np.nan)
 
 
-@pytest.fixture(scope="module")
-def search(moons):
-    return GridSearchCV(SVC(), GRID, cv=3).fit(*moons[:2])
-
-
-def test_surface_cells_are_the_mean_scores_with_a_frame_around_the_chosen_one(ax, search):
+def test_surface_cells_are_the_mean_scores_with_a_frame_around_the_chosen_one(ax, moons):
+    search = GridSearchCV(SVC(), GRID, cv=3).fit(*moons[:2])
     display = ValidationSurfaceDisplay.from_estimator(search, ax=ax)
     means = search.cv_results_["mean_test_score"]
     np.testing.assert_array_equal(cells(display), means.reshape(3, 2).T)
+    splits = np.array([search.cv_results_[f"split{k}_test_score"] for k in range(3)])
+    errors = splits.std(axis=0, ddof=1) / np.sqrt(3)
+    np.testing.assert_allclose(display.standard_errors.T.ravel(), errors)
     frame, chosen = display.chosen_["score"].get_bbox(), search.best_params_
     assert frame.x0 < chosen["C"] < frame.x1
     assert frame.y0 < chosen["gamma"] < frame.y1
     other = drawn(best_index=0).chosen_["score"].get_bbox()
     assert other.x0 < CS[0] < other.x1 < CS[1]
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("C", "γ")
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["0.1", "1", "10"]
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["0.5", "2"]
 
@@ -65,14 +61,6 @@ def test_surface_line_surrounds_the_cells_within_one_standard_error_of_the_best(
     corners = display.images_["score"].get_coordinates()
     np.testing.assert_allclose(corners[0, :, 0], np.sqrt([0.001, 0.1, 10, 1000]))
     np.testing.assert_allclose(corners[:, 0, 1], [0.25, 1.0, 4.0])
-
-
-def test_surface_standard_error_is_that_of_the_mean_of_the_splits(search):
-    results = search.cv_results_
-    splits = np.array([results[f"split{k}_test_score"] for k in range(3)])
-    expected = splits.std(axis=0, ddof=1) / np.sqrt(3)
-    errors = ValidationSurfaceDisplay.from_results(results).standard_errors
-    np.testing.assert_allclose(errors.T.ravel(), expected)
 
 
 def test_surface_missing_cells_are_hatched_and_not_dropped(ax):
@@ -105,8 +93,6 @@ def test_surface_panels_show_what_each_cell_cost():
     assert [text.get_text() for text in display.texts_["relative_gap"]][-2:] == ["0.55%", "1.0%"]
     assert isinstance(display.images_["seconds"].norm, colors.LogNorm)
     assert not isinstance(display.images_["relative_gap"].norm, colors.LogNorm)
-    labels = [display.colorbars_[name].ax.get_ylabel() for name in panels]
-    assert labels == ["mean score", "support vectors", "certified relative gap", "seconds of a fit"]
     assert [panel.get_subplotspec().rowspan.start for panel in display.axes_] == [0, 0, 1, 1]
 
 
@@ -115,10 +101,8 @@ def test_surface_of_a_step_and_of_several_metrics_is_that_of_one(moons):
     grid = {f"svc__{name}": values for name, values in GRID.items()}
     search = GridSearchCV(pipeline, grid, cv=3, scoring=scoring, refit="f1").fit(*moons[:2])
     display = ValidationSurfaceDisplay.from_estimator(search, metric="f1")
-    np.testing.assert_array_equal(
-        cells(display), search.cv_results_["mean_test_f1"].reshape(3, 2).T
-    )
-    assert display.colorbars_["score"].ax.get_ylabel() == "mean f1"
+    means = search.cv_results_["mean_test_f1"].reshape(3, 2).T
+    np.testing.assert_array_equal(cells(display), means)
 
 
 def test_surface_of_successive_halving_shows_the_last_score_of_a_cell(moons):
@@ -143,3 +127,37 @@ def test_surface_other_parameters_are_those_of_the_chosen_cell_or_as_said(moons)
         of_kernel = [params["kernel"] == kernel for params in results["params"]]
         means = results["mean_test_score"][of_kernel].reshape(3, 2).T
         np.testing.assert_array_equal(cells(display), means)
+
+
+def test_pairs_cells_hold_what_each_pair_reached(iris):
+    model = iris[2]
+    display = OneVsOneDisplay.from_estimator(model, labels=["setosa", "versicolor", "virginica"])
+    assert list(display.images_) == ["relative_gap", "support_size", "seconds"]
+    cells = display.images_["relative_gap"].get_array()
+    gaps = model.relative_gap_  # of the pairs (0, 1), (0, 2), (1, 2)
+    np.testing.assert_allclose(cells[[0, 1, 1], [0, 0, 1]], gaps)
+    assert cells.mask.tolist() == [[False, True], [False, False]]
+    sizes = [record.records[-1].support_size for record in model.history_]
+    numbers = [text.get_text() for text in display.texts_["support_size"]]
+    assert numbers == [str(size) for size in sizes]
+    panel = display.axes_[2]
+    assert [tick.get_text() for tick in panel.get_xticklabels()] == ["setosa", "versicolor"]
+    assert [tick.get_text() for tick in panel.get_yticklabels()] == ["versicolor", "virginica"]
+
+
+def test_pairs_axes_that_are_given_and_two_classes(ax, moons):
+    display = OneVsOneDisplay.from_estimator(moons[2], metrics=["gap"], ax=ax)
+    assert display.axes_.tolist() == [ax]
+    assert display.images_["gap"].get_array().tolist() == [[moons[2].duality_gap_]]
+
+
+def test_pairs_many_classes_have_no_numbers_and_no_certificate_leaves_blanks():
+    values = np.arange(21.0)
+    values[3] = np.nan
+    display = OneVsOneDisplay(values={"gap": values}, classes=range(7)).plot()
+    assert display.texts_["gap"] == []
+    # Pair 3 is (0, 4): first column, fourth row.
+    assert display.images_["gap"].get_array().mask[3, 0]
+    written = display.plot(annotate=True, values_format=".1f").texts_["gap"]
+    assert [text.get_text() for text in written[2:5]] == ["2.0", "–", "4.0"]
+    assert (written[3].get_color(), written[0].get_color()) == ("black", "white")

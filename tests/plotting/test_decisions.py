@@ -1,27 +1,26 @@
-"""Decision regions show the predictions, the examples and the support vectors of a model."""
+"""Decision regions and margin histograms show predictions, examples and support vectors."""
 
 from __future__ import annotations
+
+from itertools import product
 
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
-from pictures import color_of, texts
+from pictures import texts
 from scipy.sparse import csr_array
 from sklearn.datasets import make_blobs
 from sklearn.svm import SVC
 
 from kpegasos import LinearPegasosSVC, PegasosSVC
-from kpegasos.plotting import COLORS, DecisionRegionDisplay
+from kpegasos.plotting import DecisionRegionDisplay, MarginHistogramDisplay
 
 
 def test_regions_points_lines_and_rings(ax, moons):
     X, y, model = moons
     display = DecisionRegionDisplay.from_estimator(model, X, y, ax=ax)
     assert display.ax_ is ax
-    assert display.figure_ is ax.figure
-    assert [color_of(points) for points in display.points_] == list(COLORS[:2])
-    assert [points.get_label() for points in display.points_] == ["class 0", "class 1"]
     np.testing.assert_allclose(display.points_[1].get_offsets(), X[y == 1])
     np.testing.assert_allclose(display.support_.get_offsets(), model.support_vectors_)
     # The line at zero separates the predictions.
@@ -54,9 +53,8 @@ def test_regions_rings_grow_with_the_counts(ax, moons):
     np.testing.assert_array_equal(display.counts, counts)
     areas = display.support_.get_sizes()
     slope = np.diff(areas[np.argsort(counts)])
-    np.testing.assert_allclose(
-        slope, np.diff(np.sort(counts)) * (areas.max() - 20) / counts.max(), atol=1e-9
-    )
+    expected = np.diff(np.sort(counts)) * (areas.max() - 20) / counts.max()
+    np.testing.assert_allclose(slope, expected, atol=1e-9)
     assert f"support vector, α = {counts.min():,}" in texts(display.legend_)
 
 
@@ -71,18 +69,6 @@ def test_regions_new_axes_and_estimator_of_scikit_learn(moons):
     legend, panel = display.legend_.get_window_extent(), display.ax_.get_window_extent()
     assert panel.x1 < legend.x0
     assert legend.x1 <= display.figure_.bbox.x1
-
-
-def test_regions_several_classes_with_names(ax):
-    X, number = make_blobs(150, centers=4, cluster_std=0.6, random_state=0)
-    y = np.array(["ant", "bee", "cat", "dog"])[number]
-    model = PegasosSVC(random_state=0).fit(X, y)
-    display = DecisionRegionDisplay.from_estimator(model, X, y, ax=ax)
-    assert display.lines_ is None
-    assert texts(display.legend_)[:4] == ["ant", "bee", "cat", "dog"]
-    grid = np.column_stack([part.ravel() for part in np.meshgrid(display.xx, display.yy)])
-    numbers = np.searchsorted(model.classes_, model.predict(grid))
-    np.testing.assert_array_equal(display.values.ravel(), numbers)
 
 
 def test_regions_of_models_with_and_without_counts(ax, moons):
@@ -101,14 +87,53 @@ def test_regions_of_models_with_and_without_counts(ax, moons):
     np.testing.assert_array_equal(display.counts, model.alpha_[model.support_])
 
 
-@pytest.mark.parametrize("form", [np.asarray, csr_array], ids=["dense", "sparse"])
-@pytest.mark.parametrize("support", [None, [3, 20, 40]], ids=["own", "rows"])
-def test_regions_counts_are_summed_over_dense_and_sparse_pairs(ax, form, support):
-    X, y = make_blobs(60, centers=3, cluster_std=2.0, random_state=0)
+def test_regions_several_classes_with_names_and_counts_summed_over_pairs(ax):
+    X, number = make_blobs(60, centers=4, cluster_std=2.0, random_state=0)
+    y = np.array(["ant", "bee", "cat", "dog"])[number]
     model = PegasosSVC(epochs=2, random_state=0).fit(X, y)
-    counts = np.random.default_rng(0).integers(0, 3000, (3, 60))
-    model.alpha_ = form(counts)
-    display = DecisionRegionDisplay.from_estimator(model, X, y, support=support, ax=ax)
-    rows = model.support_ if support is None else support
-    np.testing.assert_array_equal(display.counts, counts.sum(axis=0)[rows])
-    assert f"support vector, α = {display.counts.max():,}" in texts(display.legend_)
+    counts = np.random.default_rng(0).integers(0, 3000, (6, 60))
+    for form, support in product((np.asarray, csr_array), (None, [3, 20, 40])):
+        model.alpha_ = form(counts)
+        display = DecisionRegionDisplay.from_estimator(model, X, y, support=support, ax=ax)
+        rows = model.support_ if support is None else support
+        np.testing.assert_array_equal(display.counts, counts.sum(axis=0)[rows])
+        assert f"support vector, α = {display.counts.max():,}" in texts(display.legend_)
+    assert display.lines_ is None
+    assert texts(display.legend_)[:4] == ["ant", "bee", "cat", "dog"]
+    grid = np.column_stack([part.ravel() for part in np.meshgrid(display.xx, display.yy)])
+    numbers = np.searchsorted(model.classes_, model.predict(grid))
+    np.testing.assert_array_equal(display.values.ravel(), numbers)
+
+
+def test_histogram_bars_count_the_margins_of_each_class(ax, moons):
+    X, y, model = moons
+    display = MarginHistogramDisplay.from_estimator(model, X, y, ax=ax, bins=7)
+    margins = np.where(y == 1, 1, -1) * model.decision_function(X)
+    np.testing.assert_allclose(display.margins, margins)
+    heights = np.array([[bar.get_height() for bar in bars] for bars in display.bars_])
+    edges = np.histogram_bin_edges(margins, 7)
+    for number in range(2):
+        expected = np.histogram(margins[y == number], edges)[0]
+        np.testing.assert_array_equal(heights[number], expected)
+
+
+def test_histogram_legend_tells_the_shares_below_0_and_1(ax):
+    decisions = [-2.0, 0.5, 0.5, 1.0]
+    display = MarginHistogramDisplay.from_predictions([0, 0, 1, 1], decisions, ax=ax)
+    assert texts(display.legend_)[2:] == ["margin 0: 25.0% below", "margin 1: 50.0% below"]
+    assert [line.get_xdata()[0] for line in display.lines_] == [0, 1]
+
+
+@pytest.mark.parametrize("Estimator", [PegasosSVC, SVC])
+def test_histogram_pair_of_several_classes(ax, iris, Estimator):
+    X, y, _ = iris
+    model = Estimator(decision_function_shape="ovr", random_state=0).fit(X, y)
+    display = MarginHistogramDisplay.from_estimator(model, X.tolist(), y, pair=(1, 2), ax=ax)
+    kept = y > 0
+    assert display.y.tolist() == y[kept].tolist()
+    # Of several classes, a positive decision is for the first of the pair.
+    alone = Estimator(decision_function_shape="ovo", random_state=0).fit(X, y)
+    expected = np.where(y[kept] == 2, -1, 1) * alone.decision_function(X)[kept, 2]
+    np.testing.assert_allclose(display.margins, expected)
+    assert np.mean(display.margins > 0) > 0.9
+    assert model.decision_function_shape == "ovr"
