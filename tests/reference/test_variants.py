@@ -32,7 +32,7 @@ def logistic(margins):
 def test_step_is_one_line():
     """A step of c/√t comes to the same optimum."""
     variant = copied(step=STEP)
-    draws = index_stream(Y.size, 20_000)
+    draws = index_stream(Y.size, 8_000)
     history = linear_history(variant(X, Y, LAM, draws), X, Y, LAM)
     optimum = sdca(make_problem(Y, LAM), linear_rows(X), tol=1e-8, max_epochs=5000).objective
     assert (history["objective_average"] > optimum).all()
@@ -45,7 +45,7 @@ def test_step_is_one_line():
 def test_loss_is_one_line():
     """The gradient of the logistic objective vanishes where its variant arrives."""
     variant = copied(loss=LOSS)
-    *_, final = variant(X, Y, LAM, index_stream(Y.size, 20_000))
+    *_, final = variant(X, Y, LAM, index_stream(Y.size, 8_000))
 
     def gradient(w):
         return LAM * w - (Y / (1 + np.exp(Y * (X @ w)))) @ X / Y.size

@@ -8,18 +8,16 @@ import naive
 import numpy as np
 import pytest
 from conftest import stream
-from covering import each_pair
+from covering import each_pair, each_value
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from solver_cases import (
     ALL_SOURCES,
     DATA,
-    FORMATS,
     SOURCES,
     M,
     assert_same_result,
     by_the_book,
-    each_average,
     each_source,
     exact_gram,
     make_any_rows,
@@ -29,18 +27,7 @@ from solver_cases import (
     steps_for,
 )
 
-from kpegasos import (
-    RBF,
-    CachedRows,
-    FeatureRows,
-    GramRows,
-    KernelMatrix,
-    Linear,
-    linear_rows,
-    make_problem,
-    make_rows,
-    pegasos,
-)
+from kpegasos import FeatureRows, KernelMatrix, Linear, linear_rows, make_problem, pegasos
 from kpegasos.core.averaging import AVERAGES
 from kpegasos.utils import tuning
 
@@ -95,12 +82,11 @@ def test_counts_of_another_kernel_are_exact(source, batch_size, dtype):
 
 
 @pytest.mark.pure_python
-@each_average
-@pytest.mark.parametrize("source", ["cached", "uncached_small"])
+@each_value(average=AVERAGES, source=["cached", "uncached_small"])
 def test_average_in_history_is_that_of_the_iterates(average, source):
     """At every length, of the last iterate and of the average."""
-    points = range(1, 101)
-    options = {"n_steps": 100, "checkpoints": points, "average": average}
+    points = range(1, 41)
+    options = {"n_steps": 40, "checkpoints": points, "average": average}
     history = run_pegasos(make_kernel_rows(source), **options).history
     iterates = by_the_book().iterates
     for column, kind in (("objective_last", None), ("objective_average", average)):
@@ -152,41 +138,6 @@ def test_counts_of_special_problems_are_exact(source, case):
     assert_array_equal(result.alpha, expected.counts)
 
 
-def test_random_state_object_gives_one_seed_a_call():
-    generator = np.random.RandomState(4)
-    first, second = (
-        run_pegasos(make_kernel_rows("cached"), random_state=generator) for _ in range(2)
-    )
-    assert_same_result(first, run_pegasos(make_kernel_rows("cached"), random_state=4))
-    assert not np.array_equal(first.alpha, second.alpha)
-
-
-# --- formats of features ---
-
-
-@each_pair(name=list(FORMATS), cache=["precomputed", "cached", "streamed"])
-def test_kernel_formats_equal_dense(name, cache):
-    rows = make_rows(FORMATS[name](DATA.X), "poly", degree=2, coef0=1.0, cache=cache)
-    assert_array_equal(run_pegasos(rows).alpha, by_the_book("poly").counts)
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        # which are compiled for by themselves
-        pytest.param(name, marks=[pytest.mark.slow] if name in ("fortran", "strided") else [])
-        for name in FORMATS
-    ],
-)
-def test_linear_formats_equal_dense(name):
-    result, dense = (
-        run_pegasos(linear_rows(X, intercept_scaling=1.0), 3, weighted=True, projection=True)
-        for X in (FORMATS[name](DATA.X), DATA.X)
-    )
-    assert_same_result(result, dense)
-    assert_array_equal(result.w, dense.w)
-
-
 @each_pair(form=[np.asarray, sparse.csr_matrix], average=AVERAGES, projection=[False, True])
 def test_linear_members_equal_subset(form, average, projection):
     members = np.flatnonzero(np.arange(M) % 3 != 1)[::-1].copy()
@@ -199,25 +150,6 @@ def test_linear_members_equal_subset(form, average, projection):
     assert_array_equal(result.w, subset.w)
 
 
-def test_linear_empty_rows_and_columns():
-    X = DATA.X.copy()
-    X[::4], X[:, 1] = 0, 0
-    draws = stream(M, steps_for(1))
-    iterates = naive.linear_pegasos(X, DATA.y, draws, DATA.lam, projection=True).iterates
-    for Z in (X, sparse.csr_matrix(X)):
-        result = run_pegasos(linear_rows(Z), projection=True)
-        assert_allclose(result.w, naive.average(iterates, "weighted")[:-1], rtol=1e-9)
-
-
-def test_linear_squared_norms_are_float64():
-    """Whatever the type and the format of the rows, to the last digit but few."""
-    X = np.random.default_rng(0).normal(size=(50, 40)).astype(np.float32)
-    expected = (X.astype(np.float64) ** 2).sum(axis=1) + 4.0
-    for rows in (X, sparse.csr_matrix(X)):
-        norms = linear_rows(rows, intercept_scaling=2.0).squared_norms()
-        assert_allclose(norms, expected, rtol=1e-14)
-
-
 @each_pair(source=ALL_SOURCES, average=AVERAGES, first_slice=[1, 5, 50])
 def test_slices_do_not_matter(source, average, first_slice, monkeypatch):
     options = {"batch_size": 3, "average": average}
@@ -226,56 +158,48 @@ def test_slices_do_not_matter(source, average, first_slice, monkeypatch):
     assert_same_result(run_pegasos(make_any_rows(source), **options), whole)
 
 
-@pytest.mark.parametrize("n_rows", [20, 21, 25, 30, 40, 60, 80, 1000])
-def test_cache_size_does_not_matter(n_rows):
-    values = KernelMatrix(RBF(0.3), DATA.X)
-    whole = run_pegasos(GramRows.from_values(values), 3)
-    result = run_pegasos(CachedRows(values, cache_mb=n_rows * 8 * M / 2**20), 3)
-    assert_array_equal(result.alpha, whole.alpha)
-    assert_allclose(result.coef, whole.coef, rtol=1e-12)
-    assert_allclose(result.margins, whole.margins, rtol=1e-10, atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    "checkpoints", ["epoch", "log", np.array([1, 2, 50]), range(1, 100, 7)], ids=str
-)
-def test_checkpoints_do_not_matter(checkpoints):
-    whole = run_pegasos(make_kernel_rows("cached"), checkpoints=None)
-    assert_same_result(run_pegasos(make_kernel_rows("cached"), checkpoints=checkpoints), whole)
-
-
-def test_inputs_are_left_alone():
-    X, y, weight = DATA.X.copy(), DATA.y.copy(), DATA.weight.copy()
-    for source in SOURCES:
-        rows = SOURCES[source](KernelMatrix(RBF(1.0), X))
-        pegasos(make_problem(y, 0.1, weight), rows, epochs=2, projection=True)
-    pegasos(make_problem(y, 0.1, weight), linear_rows(X), epochs=2, projection=True)
-    assert_array_equal(X, DATA.X)
-    assert_array_equal(y, DATA.y)
-    assert_array_equal(weight, DATA.weight)
-
-
 # --- runs that go on from a state ---
 
 
 @each_pair(
     source=ALL_SOURCES,
+    between=[None, "precomputed", "cached", "uncached_small"],
     average=AVERAGES,
     projection=[False, True],
     batch_size=[1, 3],
     cut=[1, 37, 64, 101],
 )
-def test_resumed_run_equals_one_run(source, average, projection, batch_size, cut):
+def test_resumed_run_equals_one_run(source, between, average, projection, batch_size, cut):
+    """And the rows may be of another kind: from margins that are held to others, and back."""
     options = {"batch_size": batch_size, "average": average, "projection": projection}
     options |= {"weighted": True, "checkpoints": "epoch"}
+    if between is None or source in ("dense", "csr"):
+        between = source
     whole = run_pegasos(make_any_rows(source), **options, n_steps=150)
-    first = run_pegasos(make_any_rows(source), **options, n_steps=cut)
-    second = run_pegasos(make_any_rows(source), **options, n_steps=150 - cut, state=first.state)
-    if projection and source.startswith("uncached"):
-        # Tiles begin elsewhere, and with the projection sums are rounded.
-        assert_allclose(second.coef, whole.coef, rtol=1e-9, atol=1e-12)
-    else:
-        assert_same_result(second, whole)
+    state = None
+    for n_steps, name in ((cut, source), (110 - cut, between), (40, source)):
+        result = run_pegasos(make_any_rows(name), **options, n_steps=n_steps, state=state)
+        state = result.state
+    if between == source and not (projection and source.startswith("uncached")):
+        assert_same_result(result, whole)
+        return
+    # Tiles begin elsewhere, and with the projection sums are rounded.
+    if not projection:
+        assert_array_equal(result.alpha, whole.alpha)
+    assert_allclose(result.coef, whole.coef, rtol=1e-9, atol=1e-12)
+    assert_allclose(result.margins, whole.margins, rtol=1e-9, atol=1e-9)
+    assert_allclose(result.objective, whole.objective, rtol=1e-9)
+
+
+@pytest.mark.pure_python
+def test_resumed_run_has_the_suffix_of_iterates_whose_margins_were_not_held():
+    options = {"average": "suffix", "n_steps": 70}
+    state = run_pegasos(make_kernel_rows("uncached"), **options).state
+    rows = make_kernel_rows("cached")
+    result, whole = run_pegasos(rows, **options, state=state), by_the_book()
+    expected = np.array(naive.average(whole.iterates[:140], "suffix"), float)
+    assert_allclose(result.coef, expected, rtol=1e-9)
+    assert_allclose(result.margins, exact_gram("linear") @ expected, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.pure_python
@@ -292,29 +216,8 @@ def test_resumed_run_keeps_certificate_and_history():
     assert first.history["seconds"][-1] <= second.history["seconds"][0]
 
 
-@each_pair(
-    before=["precomputed", "evicting", "uncached_small"],
-    after=["precomputed", "cached", "uncached"],
-    average=AVERAGES,
-    projection=[False, True],
-)
-def test_resumed_run_takes_rows_of_another_kind(before, after, average, projection):
-    """From margins that are held to margins that are not, and back."""
-    options = {"batch_size": 3, "average": average, "projection": projection, "weighted": True}
-
-    def rows(source):
-        return make_kernel_rows(source, "poly", intercept_scaling=2.0)
-
-    state = None
-    for n_steps, source in ((20, before), (25, after), (5, before)):
-        result = run_pegasos(rows(source), **options, n_steps=n_steps, state=state)
-        state = result.state
-    whole = run_pegasos(rows("precomputed"), **options, n_steps=50)
-    if not projection:
-        assert_array_equal(result.alpha, whole.alpha)
-    assert_allclose(result.coef, whole.coef, rtol=1e-9, atol=1e-12)
-    assert_allclose(result.margins, whole.margins, rtol=1e-9, atol=1e-9)
-    assert_allclose(result.objective, whole.objective, rtol=1e-9)
+#: So many features that a state of theirs is as long as that of kernel rows.
+WIDE = np.random.default_rng(0).normal(size=(M, M - 1))
 
 
 @pytest.mark.parametrize(
@@ -326,6 +229,7 @@ def test_resumed_run_takes_rows_of_another_kind(before, after, average, projecti
         {"average": None},
         {"problem": make_problem(DATA.y, 0.5)},
         {"problem": make_problem(DATA.y[:9], DATA.lam), "rows": linear_rows(DATA.X[:9])},
+        {"rows": linear_rows(WIDE)},
     ],
     ids=lambda change: "-".join(change),
 )
@@ -336,16 +240,10 @@ def test_resumed_run_refuses_other_options(change):
         pegasos(**options | change, state=state)
 
 
-def test_resumed_run_refuses_features_for_kernel_rows_of_the_same_length():
-    wide = np.random.default_rng(0).normal(size=(20, 19))
-    problem = make_problem(np.resize([1.0, -1.0], 20), 1e-2)
-    sources = [linear_rows(wide), make_rows(wide, "linear")]
-    states = [pegasos(problem, rows, epochs=2, random_state=0).state for rows in sources]
-    assert states[0].loop.image.size == 20
-    for rows, state in (
-        (sources[1], states[0]),
-        (make_rows(wide, "linear", cache="streamed"), states[0]),
-        (sources[0], states[1]),
-    ):
+@pytest.mark.parametrize("source", ["cached", "uncached"])
+def test_resumed_run_refuses_features_for_kernel_rows_of_the_same_length(source):
+    features = run_pegasos(linear_rows(WIDE)).state
+    assert features.loop.image.size == M
+    for rows in (make_kernel_rows(source), linear_rows(WIDE[:, 1:])):
         with pytest.raises(ValueError, match="same kind of rows"):
-            pegasos(problem, rows, epochs=1, state=state)
+            run_pegasos(rows, state=features)

@@ -190,18 +190,14 @@ def test_rows_are_right_after_an_error(call, monkeypatch):
 # --- time ---
 
 
-def test_stopper_reasons():
+def test_stopper_split_shares_the_flag_and_the_time(monkeypatch):
     """Ctrl-C comes before the deadline, and neither is no reason."""
-    assert Stopper().reason() is None
-    assert Stopper(1e3).reason() is None
+    monkeypatch.setattr(time, "perf_counter", lambda: 7.0)
+    assert Stopper().reason() is Stopper(1e3).reason() is None
     late = Stopper(0.0)
     assert late.reason() == "max_time"
     late.interrupt()
     assert late.reason() == "interrupted"
-
-
-def test_stopper_split_shares_the_flag_and_the_time(monkeypatch):
-    monkeypatch.setattr(time, "perf_counter", lambda: 7.0)
     whole = Stopper(100.0)
     part = whole.split(4)
     assert part.deadline == pytest.approx(32.0)

@@ -177,9 +177,8 @@ class OwnRows(KernelSource):
         return np.ones(self.n_samples)
 
 
-def own_rows(parties=2):
-    rows = make_rows(X, "rbf", gamma=0.5)
-    return OwnRows(rows.gram, Barrier(parties, timeout=0.05))
+def own_rows():
+    return OwnRows(make_rows(X, "rbf", gamma=0.5).gram, Barrier(2, timeout=0.05))
 
 
 def small_cache(n_rows=8):
@@ -227,16 +226,6 @@ def test_run_within_a_slice_of_the_same_rows_is_refused():
     rows._meet = lambda: pegasos(PROBLEM, rows, epochs=1)
     with pytest.raises(ValueError, match="rows must be free for this call"):
         pegasos(PROBLEM, rows, epochs=1)
-
-
-def test_error_in_a_slice_gives_the_rows_back():
-    rows = own_rows(parties=1)
-    rows.together = None
-    with pytest.raises(AttributeError):
-        pegasos(PROBLEM, rows, epochs=1)
-    rows.together = Barrier(1)
-    with ThreadPoolExecutor(1) as pool:
-        assert pool.submit(pegasos, PROBLEM, rows, epochs=1).result(10.0).n_steps == Y.size
 
 
 def test_one_run_of_many_counts_the_construction():
