@@ -221,7 +221,7 @@ def test_loops_take_what_fits():
 @pytest.mark.parametrize(
     ("match", "call", "changes"),
     [(match, call, changes) for match, calls, changes in REFUSED for call in calls],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_loops_refuse_what_does_not_fit(match, call, changes):
     for change in changes:
