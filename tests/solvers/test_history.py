@@ -149,7 +149,7 @@ def test_sampling_by_a_function_is_timed():
     options = {"sampling": sampling, "n_steps": None, "epochs": 10**5, "max_time": 0.3}
     result = run_pegasos(make_kernel_rows("cached"), **options)
     assert result.status == "max_time"
-    assert result.history.records[-1].seconds >= 0.3
+    assert result.history.records[-1].seconds >= 1e-3 * (len(asked) - 3)  # those ahead
     assert len(asked) * 1e-3 < 0.8
 
 
