@@ -199,7 +199,7 @@ def _search(rng):
 
 
 def _stream(rng):
-    """Passes over chunks; calls of `partial_fit` are in `tests/estimators/test_threads.py`."""
+    """Passes over chunks; calls of `partial_fit` are in `tests/estimators/test_partial_fit.py`."""
     chunks = [_data(rng) for _ in range(int(rng.integers(2, 4)))]
     options = {"lam": power(rng, -3, -1), "random_state": int(rng.integers(100)), "epochs": 2}
     model, alone = (LinearPegasosSVC(**options) for _ in range(2))

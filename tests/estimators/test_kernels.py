@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from models import BOTH, EXACT, assert_close_model, integers
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.datasets import make_blobs, make_classification, make_friedman1
+from sklearn.base import clone
+from sklearn.datasets import load_digits, make_blobs, make_classification, make_friedman1
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, polynomial_kernel
-from sklearn.svm import LinearSVC, LinearSVR
+from sklearn.svm import SVC, LinearSVC, LinearSVR
 from sklearn.utils import get_tags
 
 from kpegasos import (
@@ -32,6 +33,19 @@ def test_every_name_of_sklearn_is_a_kernel(name, Estimator):
         assert model.score(X, y) > 0.6
     if name == "chi2" and options:
         assert model.best_params_.keys() == {"C", "gamma"}
+
+
+@pytest.mark.parametrize("ours", [PegasosSVC(10.0), LinearPegasosSVC(1.0, epochs=50)], ids=str)
+def test_accuracy_of_a_plain_fit_is_that_of_svc(ours):
+    X, y = load_digits(return_X_y=True)
+    train, test = slice(0, 600), slice(600, 1200)
+    theirs = SVC(C=10.0) if isinstance(ours, PegasosSVC) else SVC(C=1.0, kernel="linear")
+    own, its = (
+        model.fit(X[train] / 16, y[train]).score(X[test] / 16, y[test])
+        for model in (clone(ours).set_params(random_state=0), theirs)
+    )
+    assert its > 0.9
+    assert abs(own - its) <= 0.02
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -85,7 +85,7 @@ def order_of(ends):
     fit_intercept=[False, True],
 )
 def test_partial_fit_is_pegasos_by_the_book(loss, average, how, ends, fit_intercept):
-    """The ball holds the optimum of what has come; C and the mean are of the first chunk."""
+    """C and the mean are of the first chunk."""
     projection, step = how
     X, y, weight = data(60)
     C = {"C": 1.0 / (0.125 * weight[: ends[0]].sum())} if fit_intercept else {"lam": 0.125}
@@ -110,6 +110,23 @@ def test_partial_fit_is_pegasos_by_the_book(loss, average, how, ends, fit_interc
     assert_allclose(model.intercept_, [offset + 2.0 * last], rtol=1e-8, atol=1e-10)
     assert_allclose(model.predict(X), X @ model.coef_ + model.intercept_)
     assert model.n_steps_ == 60
+
+
+def test_the_ball_of_a_stream_holds_the_optimum_of_what_has_come():
+    X, y, weight = data()
+    y = y * np.linspace(2.0, 0.1, 120)
+    parameters = {"loss": "huber", "lam": 0.3, "fit_intercept": False, "random_state": 0}
+    model, radius = LinearPegasosSVR(projection=True, **parameters), 0.0
+    for end in (20, 60, 120):
+        rows = slice(model.n_steps_ if radius else 0, end)
+        model.partial_fit(X[rows], y[rows], sample_weight=weight[rows])
+        mean = weight[:end].mean()
+        best = LinearPegasosSVR(polish=True, tol=1e-6, **{**parameters, "lam": 0.3 / mean})
+        best.fit(X[:end], y[:end], sample_weight=weight[:end])
+        now = model._online.streams[0].radius
+        assert now >= radius
+        assert np.linalg.norm(best.coef_) <= now
+        radius = now
 
 
 def test_chunks_without_weight_leave_the_offset_to_the_next():

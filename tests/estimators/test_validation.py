@@ -97,6 +97,7 @@ TOLD = [
     told("sample_weight must .*got 1e-120", weight=1e-120 * ONES, class_weight={0: 1e50, 1: 1e50}),
     told(r"C times the mean of sample_weight .*got 1e-200", weight=1e-100 * ONES, C=1e-100),
     told("^X must be a matrix of real numbers: could not convert", [["a", "b"]] * 60),
+    told("X contains.*infinity", sparse.csr_matrix(changed(X, (3, 1), np.inf))),
     told(r"^X must hold real numbers, got datetime64\[s\]", X.astype("M8[s]")),
     told("X must have no masked entries, got 1 of 180", np.ma.masked_greater(X, X.max() - 1e-9)),
     told(r"(?i)\by\b|label|multilabel", labels=np.column_stack((Y, Y))),
@@ -299,9 +300,9 @@ def test_raw_features_are_warned_of_once(form):
         (PegasosSVC(polish=True), DIGITS),
         (PegasosSVC(polish=True), IRIS),
     ],
-    ids=range(6),
+    ids=["polished wine", "few steps", "scaled wine", "iris", "kernel digits", "kernel iris"],
 )
-def test_usual_fits_are_warned_of_nothing(model, data):
+def test_fits_that_are_short_polished_or_of_scaled_data_are_warned_of_nothing(model, data):
     assert caught(model.set_params(random_state=0), *data) == []
 
 

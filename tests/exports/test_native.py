@@ -1,7 +1,9 @@
 """`save` and `load`: the same bits, nothing built but trusted types, a sentence for other files."""
 
 import warnings
+import zipfile
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -117,6 +119,8 @@ def test_file_says_which_versions_wrote_it(model, stored):
     assert versions["kpegasos"] == kpegasos.__version__
     assert versions.keys() == {"kpegasos", "python", "numpy", "scikit-learn", "skops"}
     assert versions["numpy"] == np.__version__
+    with zipfile.ZipFile(stored) as archive:  # arrays and words, no code
+        assert {Path(name).suffix for name in archive.namelist()} <= {".json", ".npy", ".npz"}
     skops.io.dump(model, stored)
     assert stored_versions(stored) == {}
     assert load(stored).get_params() == model.get_params()

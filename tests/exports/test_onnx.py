@@ -18,6 +18,8 @@ from export_cases import (
 )
 from rejections import refusal
 from row_cases import peak_mb
+from sklearn.decomposition import PCA
+from sklearn.feature_selection import SelectKBest
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, PolynomialFeatures, StandardScaler
@@ -85,7 +87,8 @@ def test_graph_of_a_regressor_agrees(name, tmp_path):
     "steps",
     [
         [StandardScaler(with_mean=False), MinMaxScaler((-1, 1), clip=True)],
-        ["passthrough", StandardScaler()],
+        ["passthrough", StandardScaler(), PCA(2)],
+        [SelectKBest(k=3)],
         [StandardScaler(), PolynomialFeatures(2)],
         [SimpleImputer()],
     ],

@@ -16,6 +16,8 @@ from export_cases import (
     targets,
 )
 from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.frozen import FrozenEstimator
 from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
 
 from kpegasos import RBF, Linear, PegasosSVC, PegasosSVR
@@ -98,10 +100,12 @@ def test_to_sklearn_has_a_callable_for_kernels_of_ones_own(kernel):
     assert_same(ours, pickle.loads(pickle.dumps(theirs)), new)
 
 
-def test_model_of_to_sklearn_can_be_fitted_anew_and_knows_names():
-    X, y, _ = data(2)
+def test_model_of_to_sklearn_can_be_calibrated_and_fitted_anew_and_knows_names():
+    X, y, new = data(2)
     frame = pd.DataFrame(X, columns=list("abcd"))
     theirs = classifier(lam=0.05).fit(frame, y).to_sklearn()
     np.testing.assert_allclose(theirs.C, 1 / (0.05 * len(X)))
     assert theirs.feature_names_in_.tolist() == list("abcd")
     assert clone(theirs).fit(X, y).score(X, y) > 0.7
+    calibrated = CalibratedClassifierCV(FrozenEstimator(theirs)).fit(frame, y)
+    assert calibrated.predict_proba(pd.DataFrame(new, columns=list("abcd"))).shape == (len(new), 2)

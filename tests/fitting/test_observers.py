@@ -38,9 +38,10 @@ class Broken(Terminal):
 
 @FITS
 def test_bar_that_nobody_looks_at_is_one_line_and_changes_no_model(model, capsys):
-    expected = clone(model).set_params(random_state=0).fit(X, y).decision_function(X)
+    model = clone(model).set_params(random_state=0)
+    expected = clone(model).fit(X, y).decision_function(X)
     assert capsys.readouterr().out == ""
-    model.set_params(random_state=0, verbose=True).fit(X, y)
+    model.set_params(verbose=True).fit(X, y)
     np.testing.assert_array_equal(model.decision_function(X), expected)
     bars = capsys.readouterr().out.splitlines()  # of a search, and of its last fit
     assert bars
@@ -53,7 +54,7 @@ def test_bar_that_nobody_looks_at_is_one_line_and_changes_no_model(model, capsys
 @pytest.mark.parametrize("stream", [Broken(), None], ids=["full disk", "none"])
 def test_bar_does_not_cost_the_model(model, stream, monkeypatch):
     monkeypatch.setattr(sys, "stdout", stream)
-    model.set_params(random_state=0, verbose=True).fit(X, y)
+    clone(model).set_params(random_state=0, verbose=True).fit(X, y)
 
 
 def test_line_on_a_terminal_changes_in_place(monkeypatch):
