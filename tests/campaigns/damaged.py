@@ -92,7 +92,8 @@ def models():
 
 # --- edits ---
 
-_WILD = [-1, 0, 1, 7, 10**6, -(10**6), 2**31 - 1, -(2**31), 2**40, np.nan, np.inf, 1e300, -1e-300]
+_WILD = [-1, 0, 1, 7, 10**6, -(10**6), 2**31 - 1, -(2**31)]
+_WILD_FLOATS = [*_WILD, 2**40, np.nan, np.inf, 1e300, -1e-300]
 _EDITS = [
     lambda array: array[: len(array) // 2] if array.ndim else array[None],
     lambda array: np.concatenate([array, array]) if array.ndim else np.array([array, array]),
@@ -121,8 +122,11 @@ def edited(rng, array):
     how = rng.integers(3)
     try:
         with np.errstate(all="ignore"):
-            if how == 0:
-                array[rng.random(array.shape) < 0.3] = np.array(pick(rng, _WILD), array.dtype)
+            if how == 0 and array.size:
+                where = rng.random(array.size) < 0.3
+                where[rng.integers(array.size)] = True
+                wild = pick(rng, _WILD_FLOATS if array.dtype.kind == "f" else _WILD)
+                array.reshape(-1)[where] = np.array(wild, array.dtype)
                 return array
             return pick(rng, _EDITS)(array) if how == 1 else array.astype(pick(rng, _TYPES))
     except (TypeError, ValueError, OverflowError):  # of an edit that this array cannot have
@@ -244,12 +248,13 @@ def rows_of_others(rng):
     right = sparse.csr_array(S) if some(rng, 0.5) else S
     right = right.astype(pick(rng, [np.float32, float, int])).asformat(pick(rng, _PARTS))
     wrong = edited_sparse(rng, right)
+    of_sparse = [each for each in models() if sparse.issparse(each[2])]
     with tempfile.TemporaryDirectory() as folder:
         how = pick(
             rng,
             [
                 lambda: PegasosSVC(epochs=1).fit(wrong, Y),
-                lambda: pickle.loads(models()[pick(rng, [2, 8, 13])][0]).predict(wrong),
+                lambda: pickle.loads(pick(rng, of_sparse)[0]).predict(wrong),
                 lambda: LinearPegasosSVC().partial_fit(wrong, Y, [0, 1]),
                 lambda: fit_chunks(LinearPegasosSVC(epochs=1), [(wrong, Y)]),
                 lambda: make_rows(wrong, "rbf", gamma=1.0),
@@ -287,9 +292,10 @@ def contents():
         for name in ("rows.svm", "rows.svm.gz", "rows.svm.bz2"):
             write_svmlight(f"{folder}/{name}", S, Y)
             made[name] = Path(folder, name).read_bytes(), load_svmlight
-        pickle.loads(models()[2][0]).to_libsvm(f"{folder}/model")
+        four_classes, of_sparse = models()[1:3]
+        pickle.loads(of_sparse[0]).to_libsvm(f"{folder}/model")
         made["libsvm.model"] = Path(folder, "model").read_bytes(), PegasosSVC.from_libsvm
-    made["model.skops"] = models()[1][1], kpegasos.load
+    made["model.skops"] = four_classes[1], kpegasos.load
     idx = bytes([0, 0, 8, 2, 0, 0, 0, 4, 0, 0, 0, 5]) + bytes(20)
     return {**made, "rows.idx": (idx, lambda path: parse_idx(path.read_bytes()))}
 

@@ -194,3 +194,10 @@ def test_model_that_cannot_be_written_is_found_before_training(refusal, data, mo
         assert refusal("train", data, model).startswith(f"{model}: ")
     monkeypatch.setitem(sys.modules, "skops", None)
     assert refusal("train", data, "m.skops").endswith("pip install 'kpegasos[skops]'\n")
+
+
+def test_progress_is_for_terminals(kpegasos, data, monkeypatch):
+    assert kpegasos("train", data, "m").err == ""
+    monkeypatch.setattr(type(sys.stderr), "isatty", lambda self: True)
+    assert "gap" in kpegasos("train", data, "m").err
+    assert kpegasos("train", data, "m", "-q").err == ""

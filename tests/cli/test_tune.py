@@ -187,10 +187,10 @@ def test_other_search_is_not_gone_on_from(data, tmp_path, kpegasos, refusal):
         sentence = refusal("tune", *VALUES, *arguments, "--resume", kept)
         assert sentence.startswith(f"{kept}: holds another search")
     assert kept.read_bytes() == before
-    save(PegasosSVC().fit(*blobs()), tmp_path / "model")
-    save(search_of(*blobs()), tmp_path / "search")
-    (tmp_path / "text").write_text("a letter")
-    for name in ("model", "search", "text"):
+    save(PegasosSVC().fit(*blobs()), tmp_path / "a.model")
+    save(search_of(*blobs()), tmp_path / "a.search")
+    (tmp_path / "a.text").write_text("a letter")
+    for name in ("a.model", "a.search", "a.text"):
         before = (tmp_path / name).read_bytes()
         assert name in refusal("tune", data, *VALUES, "--resume", name)
         assert (tmp_path / name).read_bytes() == before

@@ -95,7 +95,7 @@ def test_roundings_have_every_term():
 
 
 @pytest.fixture(params=["each", "all"])
-def given(request):
+def case(request):
     """Rows, examples, an iterate, and the rounding of each example's values."""
     rng = np.random.default_rng(0)
     A = rng.normal(size=(7, 4))
@@ -109,8 +109,8 @@ def given(request):
     return rows, examples, iterate, np.broadcast_to(rounding, 7)
 
 
-def test_rounding_of_an_iterate_has_every_term(given):
-    rows, examples, iterate, rounding = given
+def test_rounding_of_an_iterate_has_every_term(case):
+    rows, examples, iterate, rounding = case
     weight = np.abs(examples.signed)
     S, R = iterate.coef @ weight, iterate.coef @ (weight * rounding)
     in_margin = 11.0 * EPS * rows.largest + R
@@ -122,8 +122,8 @@ def test_rounding_of_an_iterate_has_every_term(given):
     assert_allclose(found.norm_rounding, S * (in_margin + R) + 3.5 * EPS * S**2 * rows.largest)
 
 
-def test_rounding_of_a_settled_iterate_has_every_term(given):
-    rows, examples, iterate, rounding = given
+def test_rounding_of_a_settled_iterate_has_every_term(case):
+    rows, examples, iterate, rounding = case
     rows.rounding = 1e-3 * rows.rounding  # what is computed again is known better
     before = iterate._replace(additions=1e6)
     size = iterate.coef * np.abs(examples.signed)
@@ -136,8 +136,8 @@ def test_rounding_of_a_settled_iterate_has_every_term(given):
     assert_allclose(found.norm_rounding, expected, rtol=1e-9)
 
 
-def test_rounding_of_an_iterate_of_features_has_every_term(given):
-    _, examples, iterate, _ = given
+def test_rounding_of_an_iterate_of_features_has_every_term(case):
+    _, examples, iterate, _ = case
     X = np.random.default_rng(1).normal(size=(7, 4))
     rows = linear_rows(X, intercept_scaling=2.0)
     state = new_state(7, 5, PegasosOptions(average=None), 0.1, 0).loop

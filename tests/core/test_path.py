@@ -236,7 +236,8 @@ def test_path_sums_are_those_of_the_definitions():
 @pytest.mark.parametrize("lam", [1e-4, 0.01, 1.0])
 def test_gaps_of_all_examples_add_up_to_the_duality_gap(lam):
     state, _ = beginning()
-    state.alpha[:] = np.clip(RNG.normal(0.5, 1.0, N), 0.0, 1.0) * (WEIGHTS[0] > 0.0)
+    rng = np.random.default_rng(0)
+    state.alpha[:] = np.clip(rng.normal(0.5, 1.0, N), 0.0, 1.0) * (WEIGHTS[0] > 0.0)
     signed = LABEL * WEIGHTS[0]
     state.image[:] = GRAM @ (state.alpha * signed)
     gaps = gap_of_each(state, Examples(LABEL, signed), 1.0 / (lam * N))

@@ -174,7 +174,6 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("numbers")
 
 
-#: Numbers between two doubles, exactly.
 REPRS = st.floats(allow_nan=False, allow_infinity=False).map(repr)
 
 

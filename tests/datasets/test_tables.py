@@ -57,6 +57,9 @@ def test_table_is_read_back(tmp_path, format, kind):
     assert_array_equal(table.y, Y[kind])
     assert table.y.dtype.kind == {"whole": "i", "real": "f", "text": "U"}[kind]
     unnamed = path.rename(tmp_path / "rows")
+    with pytest.raises(FileNotFoundError) as error:
+        read_table(path)
+    assert str(error.value.filename) == str(path)
     assert table.format == read_table(unnamed).format == format, "told by its content"
     with open(unnamed, "rb") as file:
         table = read_table(file, format=format, label=label)

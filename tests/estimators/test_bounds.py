@@ -12,7 +12,15 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
 
-from kpegasos import RBF, LinearPegasosSVC, LinearPegasosSVR, PegasosSVC, PegasosSVCCV, PegasosSVR
+from kpegasos import (
+    RBF,
+    LinearPegasosSVC,
+    LinearPegasosSVR,
+    PegasosSVC,
+    PegasosSVCCV,
+    PegasosSVR,
+    losses,
+)
 from kpegasos.fitting.pairs import is_decided, one_vs_rest, one_vs_rest_bounds
 from kpegasos.kernels.pairwise import PairwiseKernel
 
@@ -56,6 +64,21 @@ def test_bounds_hold_the_exact_decisions_and_the_own(Estimator, options):
     np.testing.assert_array_equal(clf.predict(Z)[certified], (exact > 0)[certified])
     of_sparse = clf.decision_bounds(sparse.csr_array(Z))
     np.testing.assert_allclose(of_sparse, (lower, upper), atol=1e-9)
+
+
+@BOTH
+@pytest.mark.parametrize("kind", [losses.SquaredHinge, losses.Logistic])
+def test_bounds_of_other_losses_hold_the_exact_decisions(Estimator, kind):
+    X, y = two_classes(25)
+    weight = np.random.default_rng(0).uniform(0.2, 3.0, 25)
+    signs = np.where(y == 1, 1.0, -1.0)
+    clf = Estimator(loss=kind(), **options_of(Estimator)).fit(X, y, weight)
+    K, name = matrix_of(Estimator, X, X), kind.__name__
+    least, coef = naive_losses.solution(name, K, signs, 0.05, weight=weight)
+    gap = naive_losses.objective(name, K, signs, 0.05, coef, weight=weight) - least
+    slack = np.sqrt(2 * (max(gap, 0.0) + 1e-9) / 0.05 * K.diagonal())
+    lower, upper = clf.decision_bounds(X)
+    assert np.all((lower - slack <= K @ coef) & (K @ coef <= upper + slack))
 
 
 @pytest.mark.parametrize("Estimator", [PegasosSVR, LinearPegasosSVR])

@@ -89,12 +89,15 @@ def test_pairs_that_reach_tol_wait_for_the_others(Estimator):
 
 
 @BOTH
-def test_failing_callback_is_torn_down(Estimator):
+def test_failing_callback_is_torn_down_and_leaves_the_model_before(Estimator):
     X, y = data()
     failing = Failing()
-    clf = Estimator(epochs=3, random_state=0).set_callbacks(failing)
+    clf = Estimator(epochs=3, random_state=0).fit(X, y)
+    before = clf.decision_function(X)
+    clf.set_params(C=7.0).set_callbacks(failing)
     with pytest.raises(RuntimeError, match="this callback fails"):
         clf.fit(X, y)
+    np.testing.assert_array_equal(clf.decision_function(X), before)
     assert failing.events == ["setup", "begin fit", "begin checkpoint", "teardown"]
     clf.set_callbacks().fit(X, y)
     assert clf.score(X, y) > 0.5

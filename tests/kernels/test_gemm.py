@@ -67,6 +67,13 @@ def test_products_are_written_in_any_layout_and_dtype_and_nothing_else(n_rows, n
         assert_array_equal(out, rows @ X.T, err_msg=name)
         out[...] = np.nan
         assert np.isnan(memory).all()
+    first = n_samples // 3
+    memory[:] = np.nan
+    part = memory[:n_rows, 4 : 4 + n_samples - first]
+    packed(X).products(rows)(first, n_samples, part)
+    assert_array_equal(part, rows @ X[first:].T)
+    part[...] = np.nan
+    assert np.isnan(memory).all()
 
 
 def test_implementation_is_the_one_chosen(implementation, monkeypatch):

@@ -42,7 +42,7 @@ each_packed = pytest.mark.parametrize("kernel", list(KERNELS)[:4])
 
 @each_kernel
 @each_format
-def test_matrix_of_slices_and_indices(kernel, as_rows):
+def test_matrix_of_slices_and_indices(kernel, as_rows, monkeypatch):
     matrix = KernelMatrix(KERNELS[kernel], as_rows(X))
     left, right = np.array([5, 1, 17, 1]), slice(10, 40)
     block = KERNELS[kernel].block
@@ -51,6 +51,11 @@ def test_matrix_of_slices_and_indices(kernel, as_rows):
     out = np.empty((3, N))
     assert matrix.write_rows(np.array([2, 50, 3]), out) == 3 * N
     assert_allclose(out, block(X[[2, 50, 3]], X), rtol=1e-9, atol=1e-12)
+    parts = np.empty_like(out)
+    with monkeypatch.context() as patch:
+        patch.setattr(tuning, "GATHER_BYTES", 7 * max(1, matrix.row_bytes))
+        matrix.write_rows(np.array([2, 50, 3]), parts)
+    assert_allclose(parts, out, rtol=1e-12, atol=1e-14)
     assert (matrix.n_samples, matrix.dtype) == (N, np.float64)
     assert matrix.can_pack == (as_rows is np.asarray and kernel != "laplacian")
     members = RNG.permutation(N)[:23]
@@ -290,6 +295,13 @@ def write_rows(first, last, height=4, width=None):
     KernelMatrix(RBF(0.3), X).write_rows(np.arange(4), np.empty((height, width)), first, last)
 
 
+def write_part(first, last, height=4, width=None):
+    subset = KernelMatrix(KERNELS["poly"], X).pack_subset()
+    subset.append(np.arange(9))
+    width = max(0, last - first) if width is None else width
+    subset.write(np.arange(4), np.empty((height, width)), first, last)
+
+
 def append(rows, norms):
     PackedKernel(RBF(0.3), 5, np.dtype(np.float64)).append(rows, norms)
 
@@ -310,6 +322,9 @@ def added(values, first, coefs, result):
         (write_rows, (5, 3), "first and last must"),
         (write_rows, (0, 3, 4, 2), "out must"),
         (write_rows, (0, 3, 3), "out must"),
+        (write_part, (0, 10), "first and last must"),
+        (write_part, (5, 3), "first and last must"),
+        (write_part, (0, 3, 4, 2), "out must"),
         (append, (X, NORMS[:29]), r"squared_norms must have shape \(203,\)"),
         (append, (X[:, :4], NORMS), "rows must be float64 with 5 features"),
         (append, (X.astype(np.float32), NORMS), "rows must be float64 with 5 features"),

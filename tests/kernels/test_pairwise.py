@@ -12,6 +12,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process.kernels import Kernel as GPKernel
 from sklearn.model_selection import cross_val_score
 
 from kpegasos import RBF, PairwiseKernel, PegasosSVC, PegasosSVCCV, PegasosSVR, make_kernel
@@ -98,9 +99,7 @@ def test_any_sequence_of_objects_is_X(as_X):
     assert numbers.fit(as_X(X), y - 0.5).score(as_X(X), y - 0.5) > 0.7
 
 
-class SetKernel:
-    """Of the kind of scikit-learn's Gaussian processes."""
-
+class SetKernel(GPKernel):
     requires_vector_input = False
 
     def __call__(self, X, Y=None):
@@ -108,6 +107,9 @@ class SetKernel:
 
     def diag(self, X):
         return np.array([float(len(set(a))) for a in X])
+
+    def is_stationary(self):
+        return False
 
 
 def test_kernels_of_gaussian_processes_are_kernels_of_objects():
@@ -311,9 +313,7 @@ def test_saved_values_are_not_evaluated_again_and_those_of_another_kernel_are_re
     assert again.evaluations <= PROBES
     assert_array_equal(model.dual_coef_, other.dual_coef_)
 
-    half, alone = (
-        PairwiseKernel(lambda a, b: 0.5 * shared(a, b), prepare=letters) for _ in range(2)
-    )
+    half, alone = (PairwiseKernel(half_shared, prepare=letters) for _ in range(2))
     half.load(tmp_path / "values.npz")
     with pytest.raises(ValueError, match="must be that of the values that were loaded"):
         fit(half, X, y)

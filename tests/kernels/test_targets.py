@@ -14,6 +14,7 @@ import pytest
 from llvmlite import binding
 
 from kpegasos.kernels import maps
+from kpegasos.utils.compiled import target_vectors
 
 HERE = Path(__file__).parent
 #: Bytes of a vector: a processor that has them, and what it takes to run its code.
@@ -47,8 +48,15 @@ def run(n_bytes, *arguments):
 #: The machine's own vectors have the tests of this process.
 @pytest.mark.parametrize("n_bytes", CAN_RUN[1:])
 def test_tile_and_maps_pass_their_tests_with_vectors_of(n_bytes):
-    files = [str(HERE / f"test_{unit}.py") for unit in ("gemm", "maps")]
+    same_bits = "test_matrix.py::test_rows_are_the_same_bits_in_any_block_on_any_threads"
+    files = [str(HERE / name) for name in ("test_gemm.py", "test_maps.py", same_bits)]
     run(n_bytes, *["-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-k"], "not numpy", *files)
+
+
+def test_target_is_that_of_this_machine():
+    if "NUMBA_CPU_NAME" in os.environ or "NUMBA_CPU_FEATURES" in os.environ:
+        pytest.skip("the environment names another processor")
+    assert target_vectors().bytes == CAN_RUN[0]
 
 
 def test_code_of_one_processor_is_not_loaded_for_another(tmp_path, monkeypatch):

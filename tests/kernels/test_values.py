@@ -81,6 +81,25 @@ def test_decision_is_by_the_book(case, as_rows, block_mb):
     assert_allclose(decision, exact(kernel, Z, X) @ coefs.T, rtol=1e-9, atol=1e-9)
 
 
+@each_case
+@pytest.mark.parametrize(
+    ("cache", "as_rows"), [("cached", np.asarray), ("streamed", sparse.csr_matrix)]
+)
+def test_every_cache_trains_the_model_of_the_book(case, cache, as_rows):
+    kernel, X = CASES[case], points(case)[0] / (4.0 if "poly" in case else 1.0)
+    expected = exact(kernel, X).astype(float) + 1.5**2
+    X = X if "chi2" in case else as_rows(X)
+    rows = make_rows(X, kernel, cache=cache, intercept_scaling=1.5)
+    assert_allclose(rows.product(np.eye(23)), expected, rtol=1e-9, atol=1e-9)
+    assert_allclose(rows.squared_norms(), expected.diagonal(), rtol=1e-9)
+    result, by_the_book = (
+        pegasos(make_problem(Y, 0.1), each, epochs=5, random_state=0)
+        for each in (rows, make_rows(expected, "precomputed"))
+    )
+    assert_array_equal(result.alpha, by_the_book.alpha)
+    assert_allclose(result.objective, by_the_book.objective, rtol=1e-9)
+
+
 def test_arrays_that_a_part_keeps_are_not_written_to():
     class Keeping(Constant):
         values, diagonal = np.full((23, 11), 3.0), np.full(23, 3.0)

@@ -42,10 +42,19 @@ CALL = """async ([module, name, values]) => {
 }"""
 
 
+class _Quiet(SimpleHTTPRequestHandler):
+    """Files without a log, with the media type that modules need on every system."""
+
+    extensions_map = {**SimpleHTTPRequestHandler.extensions_map, ".js": "text/javascript"}  # noqa: RUF012
+
+    def log_message(self, *arguments):
+        """Say nothing."""
+
+
 @contextmanager
 def served(folder):
     """The address of a server of the files in a folder."""
-    handler = partial(SimpleHTTPRequestHandler, directory=str(folder))
+    handler = partial(_Quiet, directory=str(folder))
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()

@@ -79,6 +79,20 @@ MENU = """async (ownsAddress) => {
     menu.update({});
     return [...menu.node.querySelectorAll("[role=menuitem]")].map((each) => each.textContent);
 }"""
+#: What is told where the browser does not let code be copied.
+NOT_COPIED = """async () => {
+    const { codeContent } = await import("./dialogs.js");
+    const { createSaving } = await import("./saving.js");
+    const { promise, resolve } = Promise.withResolvers();
+    const actions = { notify: ({ text }) => resolve(text) };
+    Object.assign(actions, createSaving({ actions }));
+    navigator.clipboard.writeText = () => Promise.reject();
+    const [, , buttons] = codeContent("", actions, { algorithm: "pegasos" });
+    buttons.querySelector("button").click();
+    await promise;
+    delete navigator.clipboard.writeText;
+    return promise;
+}"""
 STEPS = (50, 0, 1, 333, 2, 7)  # there and back: a frame depends on its step alone
 STATES = {name: cases.state_named(name, n=40) for name in cases.PROBLEMS}
 
@@ -223,6 +237,11 @@ def test_frame_after_a_refusal_makes_the_state_valid_again(page):
     assert page.evaluate(PHASES) == ["refused", "paused"]
 
 
+def test_code_that_cannot_be_copied_can_be_saved(page):
+    told = page.evaluate(NOT_COPIED)
+    assert told == "The browser did not allow to copy; “Download” saves the code."
+
+
 def test_link_is_offered_where_the_page_owns_its_address(page):
     for owns in (True, False):
         assert ("Link to this state" in page.evaluate(MENU, owns)) is owns
@@ -312,7 +331,10 @@ def test_field_is_the_decision_at_each_node(page, kernel, n_support):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["projected_batches", "no_intercept", "laplacian", "constant"])
+@pytest.mark.parametrize(
+    "name",
+    ["projected_batches", "no_intercept", "laplacian", "constant", "squared_hinge", "sigmoid"],
+)
 def test_code_gives_the_same_objective(page, name, tmp_path):
     state = {**STATES[name], "test": [place % 5 == 4 for place in range(40)]}
     panes = [{"gamma": "scale", "degree": 3, "coef0": 0.0, **pane} for pane in state["panes"]]

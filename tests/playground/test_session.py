@@ -66,7 +66,9 @@ def assert_same(session, state, t):
         errors = found["history"]["test_error"]
         assert found["test_error"] == (errors and errors[-1]) == tested
         assert found["support"] == len(model.support_)
-        if found["counts"] is not None:
+        counted = state["loss"] == "hinge" and not state["projection"] and state["step"] is None
+        assert (found["counts"] is not None) == counted
+        if counted:
             alpha = model.alpha_ if binary else model.alpha_.toarray().max(axis=0)
             assert [found["counts"][place] for place in train] == alpha.tolist()
         assert own.get_params() == model.get_params()
@@ -249,12 +251,60 @@ def test_session_is_freed_when_its_page_is_gone():
         gc.enable()
 
 
+@pytest.mark.parametrize(
+    ("labels", "test", "status"),
+    [
+        ([], [], "empty"),
+        ([0], [True], "empty"),
+        ([1, 1], [False] * 2, "one_class"),
+        ([0, 1], [False, True], "one_class"),
+        ([0, 3], [False] * 2, "ok"),
+    ],
+)
+def test_status_says_what_is_missing(labels, test, status):
+    points = [[0.1 * place, 1.0] for place in range(len(labels))]
+    session = session_of(state_of(points=points, labels=labels, test=test))
+    frame = shown(session, 10, explain=True, history=True)
+    assert frame["status"] == status
+    assert len(frame["panes"]) == len(session.models(10)) == (2 if status == "ok" else 0)
+
+
+def test_before_the_first_step_there_is_no_model():
+    frame = shown(session_of(state_of(held_out=3)), 0, explain=True, history=True)
+    pane = frame["panes"][0]
+    assert pane["pairs"] == [{"classes": [0, 1], "support": [], "dual_coef": [], "intercept": 0.0}]
+    assert pane["objective"] == pane["averaged"] == 1.0
+    assert pane["counts"] == [0] * 57 + [None] * 3
+    assert pane["bound"] is pane["gap"] is pane["train_error"] is pane["test_error"] is None
+    assert pane["history"]["t"] == []
+    assert (frame["drawn"], frame["explain"], frame["epoch"]) == ([], None, 0.0)
+
+
 # --- the numbers of the lesson in the documentation ---
 
 
+def lesson(name, panes, noise=0.1, test_share=0.0, **changes):
+    points = preset_points(name, 200, noise, test_share=test_share)
+    return session_of(state_of(panes=panes, **changes) | points)
+
+
 def moons(C):
-    points = preset_points("moons", 200, 0.3, test_share=0.5)
-    return session_of(state_of(panes=[{"kernel": "rbf", "gamma": 2.0}], C=C) | points)
+    return lesson("moons", [{"kernel": "rbf", "gamma": 2.0}], 0.3, 0.5, C=C)
+
+
+def test_no_line_divides_circles():
+    session = lesson("circles", [{"kernel": "linear"}, {"kernel": "rbf", "gamma": 1.0}])
+    linear, rbf = shown(session, 20_000)["panes"]
+    assert linear["averaged"] == pytest.approx(1.0, abs=0.01)
+    assert 0.3 < linear["train_error"] < 0.6
+    assert linear["support"] == 200
+    assert linear["bound"] > 0.9
+    assert (rbf["averaged"] < 0.06, rbf["train_error"] <= 0.01) == (True, True)
+    squares = {"kernel": "poly", "degree": 2, "gamma": 1.0, "coef0": 1.0}
+    for name in ("circles", "xor"):
+        panes = shown(lesson(name, [{"kernel": "linear"}, squares]), 20_000)["panes"]
+        assert panes[0]["train_error"] > 0.3
+        assert panes[1]["train_error"] < 0.1
 
 
 def test_small_lam_learns_single_points_by_heart_and_slowly():
@@ -268,6 +318,7 @@ def test_small_lam_learns_single_points_by_heart_and_slowly():
     assert wild["gap"] < 0.01
     assert shown(mild, 2000)["panes"][0]["gap"] < 0.01
     assert shown(session, 20_000)["panes"][0]["gap"] > 0.9
+    assert shown(session, 1, explain=True)["explain"][0]["step_size"] == pytest.approx(1e5)
 
 
 def test_svc_lies_in_the_band():

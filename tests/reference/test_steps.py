@@ -1,4 +1,4 @@
-"""The readable steps are those of the definition and of the compiled solver."""
+"""The readable steps are those of the definition."""
 
 import naive
 import numpy as np

@@ -5,7 +5,7 @@ import pytest
 from covering import each_pair
 from kernel_cases import same_bits
 from numpy.testing import assert_allclose, assert_array_equal
-from row_cases import RNG, N, X, Y, each_dtype, make_gram
+from row_cases import N, X, Y, each_dtype, make_gram
 
 from kpegasos import RBF, KernelMatrix, make_problem, make_rows, pegasos
 from kpegasos.core.state import LoopParameters, PegasosOptions, new_state
@@ -74,7 +74,7 @@ def test_gram_is_only_read():
     n_features=[2, 37, 300],
 )
 def test_half_of_a_matrix_and_its_mirror_image_are_the_whole(dtype, row_dtype, kernel, n_features):
-    A = RNG.normal(size=(2 * tuning.TILE_ROWS + 41, n_features)).astype(dtype)
+    A = np.random.default_rng(0).normal(size=(2 * tuning.TILE_ROWS + 41, n_features)).astype(dtype)
     values = KernelMatrix(make_kernel(kernel, gamma=0.3 / n_features), A, row_dtype=row_dtype)
     whole = np.empty((len(A), len(A)), values.dtype)
     values.write_rows(np.arange(len(A)), whole)
@@ -100,7 +100,8 @@ class OneNormFirst(InnerProductKernel):
 
 @same_bits
 def test_matrix_of_an_unsymmetric_kernel_or_another_product_is_computed_as_a_whole(monkeypatch):
-    values, n = KernelMatrix(OneNormFirst(), RNG.normal(size=(300, 13))), 300
+    rng = np.random.default_rng(0)
+    values, n = KernelMatrix(OneNormFirst(), rng.normal(size=(300, 13))), 300
     whole = np.empty((n, n))
     values.write_rows(np.arange(n), whole)
     assert not np.array_equal(whole, whole.T)
@@ -108,7 +109,8 @@ def test_matrix_of_an_unsymmetric_kernel_or_another_product_is_computed_as_a_who
     assert_array_equal(rows.gram, whole)
     assert rows.evaluations == whole.size
     monkeypatch.setattr(gemm, "IMPLEMENTATION", "numpy")
-    rows = GramRows.from_values(KernelMatrix(RBF(0.5), RNG.normal(size=(30, 3))))
+    rng = np.random.default_rng(0)
+    rows = GramRows.from_values(KernelMatrix(RBF(0.5), rng.normal(size=(30, 3))))
     assert rows.evaluations == 30**2
 
 

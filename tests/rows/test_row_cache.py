@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from covering import each_value
+from covering import each_pair, each_value
 from numpy.testing import assert_allclose, assert_array_equal
 from row_cases import N, X, Y, make_gram
 
@@ -186,7 +186,7 @@ def test_later_epochs_go_by_tiles_where_violators_are_many(monkeypatch):
         assert (sum(tiles) > 2 * N) == tiled
 
 
-@each_value(algorithm=["pegasos", "sdca"], row_capacity=[4, 10, 30])
+@each_pair(algorithm=["pegasos", "sdca"], row_capacity=[4, 10, 30])
 def test_rows_that_do_not_fit_cost_as_often_as_they_are_used(algorithm, row_capacity, monkeypatch):
     """No row that fits is computed twice while it is used, and the model is the same."""
     monkeypatch.setattr(tuning, "TILED_ABOVE_ADDITIONS", 10**9)

@@ -175,10 +175,11 @@ def test_resumed_run_equals_one_run(source, between, average, projection, batch_
     options |= {"weighted": True, "checkpoints": "epoch"}
     if between is None or source in ("dense", "csr"):
         between = source
-    whole = run_pegasos(make_any_rows(source), **options, n_steps=150)
+    whole = run_pegasos(make_any_rows(source, intercept_scaling=2.0), **options, n_steps=150)
     state = None
     for n_steps, name in ((cut, source), (110 - cut, between), (40, source)):
-        result = run_pegasos(make_any_rows(name), **options, n_steps=n_steps, state=state)
+        rows = make_any_rows(name, intercept_scaling=2.0)
+        result = run_pegasos(rows, **options, n_steps=n_steps, state=state)
         state = result.state
     if between == source and not (projection and source.startswith("uncached")):
         assert_same_result(result, whole)

@@ -142,6 +142,10 @@ def test_polish_finishes_a_run(source, average, weighted):
         assert (np.diff(history[column]) >= 0).all()
     assert history["objective_average"][0] == before.objective
     assert (np.diff(history["objective_average"]) <= 0).all()
+    running = finished_run(task, make_any_rows(source), n_steps=30, **options)
+    short = polish(running, tol=1e-8, stopper=Countdown(1))
+    assert short.dual_bound <= best + 1e-10
+    assert short.objective >= best - 1e-10
     # Going on from the state is as if nothing had been polished.
     whole = finished_run(task, make_any_rows(source), n_steps=50, **options)
     further = run_pegasos(

@@ -80,7 +80,8 @@ REFUSED = {
 def test_values_are_checked(solve, name):
     usual = {"problem": make_task(), "rows": make_kernel_rows("cached")}
     for value in REFUSED[solve, name]:
-        with pytest.raises((ValueError, TypeError), match=f"^(each of )?{name} must ") as caught:
+        error = TypeError if name in {"problem", "rows", "state"} else (ValueError, TypeError)
+        with pytest.raises(error, match=f"^(each of )?{name} must ") as caught:
             solve(**usual | {name: value})
         assert len(str(caught.value)) < 300
 
@@ -137,12 +138,12 @@ def test_sampling_by_a_function_goes_on_with_the_generator_of_the_epoch(source):
     assert len(epochs) >= 3
 
 
-def test_sampling_by_a_function_is_timed():
+def test_sampling_by_a_function_is_asked_once_an_epoch_and_timed():
     """Its time counts as that of a slice, or slices would grow beyond any deadline."""
     asked = []
 
     def sampling(rng, n_samples):
-        asked.append(rng)
+        asked.append(int(rng.integers(2**62)))
         time.sleep(1e-3)
         return rng.permutation(n_samples)
 
@@ -151,6 +152,7 @@ def test_sampling_by_a_function_is_timed():
     assert result.status == "max_time"
     assert result.history.records[-1].seconds >= 1e-3 * (len(asked) - 3)  # those ahead
     assert len(asked) * 1e-3 < 0.8
+    assert len(set(asked)) == len(asked), "an epoch is asked for once"
 
 
 @pytest.mark.parametrize(

@@ -104,6 +104,7 @@ def test_pace_calls_a_quick_function_as_a_whole_though_a_call_be_held_up(held_up
         assert quick.shapes[-1] == (300, 200)
     probes = [rows * columns for rows, columns in quick.shapes if rows < 300]
     assert max(probes) <= 512
+    assert quick.shapes.count((300, 200)) == 4
 
 
 @pytest.mark.parametrize(("seconds_each", "n_rows"), [(1e-4, 300), (5e-3, 300), (0.2, 9)])

@@ -2,7 +2,6 @@
 
 import gc
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from threading import Event, Thread
 
@@ -111,9 +110,10 @@ def test_turn_of_a_thread_that_goes_on_meanwhile_is_waited_for():
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
-        with ThreadPoolExecutor(4) as pool:
-            for _ in pool.map(change, [30] * 160, timeout=60.0):
-                pass
+        threads = [in_thread(lambda: [change(30) for _ in range(40)]) for _ in range(4)]
+        for thread in threads:
+            thread.join(60.0)
+        assert not any(thread.is_alive() for thread in threads)
     finally:
         sys.setswitchinterval(before)
     assert most == [1]
