@@ -164,12 +164,16 @@ WRONG = ["np.array(1)", "np.array([1])", "'1'", "b'1'", "1j", "np.complex64(1)",
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in QUICK if "." not in name or name.endswith("fit")]
+    "name",
+    [
+        name
+        for name in QUICK
+        if "." not in name or name.endswith("fit")
+        if TARGETS[name].check is not any_input.bound  # which takes arrays
+    ],
 )
 def test_value_that_is_no_number_is_refused_for_a_number(name):
     target = TARGETS[name]
-    if target.check is any_input.bound:
-        pytest.skip("bounds take arrays")
     for parameter in target.parameters:
         values = target.values(parameter)
         if not values or not all(type(make(text)) in (int, float) for text in values):
