@@ -2,6 +2,7 @@
 
 import gc
 from concurrent.futures import ThreadPoolExecutor, wait
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -111,16 +112,16 @@ def test_memory_of_sparse_rows_of_many_columns(cache):
     X = sparse.csr_matrix((rng.normal(size=columns.size), columns.ravel(), ends), (600, 1_000_000))
     X.sum_duplicates()
     y = rng.choice([-1, 1], 600)
+    whole, few = ((X[:n], make_problem(y[:n], 1e-3)) for n in (600, 20))
 
-    def train(n_samples=600):
-        rows, problem = X[:n_samples], make_problem(y[:n_samples], 1e-3)
+    def train(rows, problem):
         gamma = scale_gamma("scale", rows)
         source = make_rows(rows, "rbf", gamma=gamma, cache=cache, cache_mb=8)
         pegasos(problem, source, random_state=0, n_steps=50, checkpoints=None)
 
-    train(20)
+    train(*few)
     assert X.data.nbytes + X.indices.nbytes > 52 * tuning.MEBIBYTE
-    assert peak_mb(train) < 8 + 48 + 32 * X.shape[1] / tuning.MEBIBYTE + 8
+    assert peak_mb(partial(train, *whole)) < 8 + 48 + 32 * X.shape[1] / tuning.MEBIBYTE + 8
 
 
 @pytest.mark.slow
