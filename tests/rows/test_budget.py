@@ -288,7 +288,7 @@ def test_cache_mb_auto_asks_nothing_for_little(monkeypatch):
 def test_auto_fits_the_budget():
     """The whole matrix if small, rows while some of them fit, nothing otherwise."""
     for n, cache_mb, expected in (
-        (500, 2.0, GramRows),
+        (512, 2.0, GramRows),
         (500, 1.8, UncachedRows),
         (2000, 31.0, GramRows),
         (2001, 1024, CachedRows),
