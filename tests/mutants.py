@@ -50,7 +50,15 @@ ROOMS = {
         ("tests/core", "tests/solvers", "tests/fitting", "tests/rows/test_features.py"),
         pure=True,
     ),
-    "rows": Room(("rows",), ("tests/rows", "tests/metamorphic/test_resources.py", *_SOLVERS)),
+    "rows": Room(
+        ("rows",),
+        (
+            "tests/rows",
+            "tests/core/test_evaluation.py",
+            "tests/metamorphic/test_resources.py",
+            *_SOLVERS,
+        ),
+    ),
     "solvers": Room(("solvers",), (*_SOLVERS, *_DRIVEN)),
     "fitting": Room(("fitting", "estimators"), _ESTIMATORS),
     "model_selection": Room(("model_selection",), ("tests/model_selection",)),

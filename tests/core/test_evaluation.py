@@ -151,3 +151,20 @@ def test_rounding_of_an_iterate_of_features_has_every_term(case):
     assert_allclose(found.norm_rounding, expected, rtol=1e-9)
     of_margin = (0.5 * (5 + 2) + 1.0) * EPS * length * longest
     assert_allclose(found.loss_rounding, of_margin, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("n_samples", "n_features"), [(3, 2000), (500, 3)])
+def test_rounding_of_settled_features_has_every_term(n_samples, n_features):
+    """One of two terms is the larger by far: of products of many columns, or of many rows."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(-2, 3, (n_samples, n_features)).astype(float)
+    signed = np.resize([2.0, -1.0, 3.0], n_samples)
+    examples = Examples(np.sign(signed), signed)
+    full = np.column_stack((X, np.full(n_samples, 2.0)))
+    image = full.T @ signed
+    before = Evaluated(np.ones(n_samples), full @ image, float(image @ image), image, 1.0, 1.0)
+    found = linear_rows(X, intercept_scaling=2.0).settle(before, examples)
+    length, size = np.linalg.norm(image), np.linalg.norm(np.abs(full).T @ np.abs(signed))
+    error = (n_samples + 2) * EPS * size + 0.5 * (n_features + 3) * EPS * length
+    expected = 2.0 * length * error + 0.5 * (n_features + 5) * EPS * length**2
+    assert_allclose(found.norm_rounding, expected, rtol=1e-2)
