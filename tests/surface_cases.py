@@ -56,24 +56,21 @@ def searched(X, labels, folds, kernels, Cs=CS, n_jobs=1, **changed):
     return outcomes
 
 
-def single_fit(X, labels, folds, fold, kernel, C, *, intercept_scaling=1.0, tol=1e-6, **changed):
-    """The model of one cell by itself, and its decisions of shape (n_test, n_pairs)."""
+def single_decisions(X, labels, folds, fold, kernel, C):
+    """Decisions of the model of one cell by itself, of shape (n_test, n_pairs)."""
     train, test = np.flatnonzero(folds.weights[fold]), folds.tests[fold]
     columns = train if kernel is None else slice(None)
-    settings = {
-        "kernel": "precomputed" if kernel is None else kernel,
-        "C": C,
-        "fit_intercept": intercept_scaling > 0,
-        "intercept_scaling": intercept_scaling or 1.0,
-        "polish": True,
-        "tol": tol,
-        "row_dtype": "float64",
-        "decision_function_shape": "ovo",
-        "random_state": 0,
-    }
-    model = PegasosSVC(**{**settings, **changed})
+    model = PegasosSVC(
+        C,
+        kernel="precomputed" if kernel is None else kernel,
+        polish=True,
+        tol=1e-6,
+        row_dtype="float64",
+        decision_function_shape="ovo",
+        random_state=0,
+    )
     model.fit(X[train][:, columns], labels[train], folds.weights[fold, train])
-    return model, model.decision_function(X[test][:, columns]).reshape(test.size, -1)
+    return model.decision_function(X[test][:, columns]).reshape(test.size, -1)
 
 
 def largest_difference(one, other):

@@ -47,7 +47,7 @@ def trial(rng):
 
 def _at_once(calls):
     """What calls return that begin at the same time, a thread each."""
-    found = {}
+    found = [None] * len(calls)
     together = Barrier(len(calls))
 
     def work(number):
@@ -68,10 +68,10 @@ def _at_once(calls):
             assert not thread.is_alive(), "a call hangs"
     finally:
         sys.setswitchinterval(before)
-    for each in found.values():
+    for each in found:
         if isinstance(each, BaseException):
             raise AssertionError("a call failed") from each
-    return [found[number] for number in range(len(calls))]
+    return found
 
 
 def _data(rng):

@@ -12,7 +12,7 @@ import pytest
 from covering import each_pair
 from row_cases import SLACK_MB, large_data, peak_mb
 from scipy import sparse
-from surface_cases import CS, classes, largest_difference, searched, single_fit, uneven_folds
+from surface_cases import CS, classes, largest_difference, searched, single_decisions, uneven_folds
 
 from kpegasos import RBF, Laplacian, Linear, Polynomial, Sigmoid
 from kpegasos.kernels.base import CallableKernel
@@ -43,7 +43,7 @@ def assert_cells_are_single_fits(X, labels, folds, kernels, **changed):
         assert outcome.evaluations > 0
         for fold in range(len(folds.tests)):
             for C, decisions in zip(CS, outcome.decisions[fold], strict=True):
-                _, expected = single_fit(X, labels, folds, fold, kernel, C)
+                expected = single_decisions(X, labels, folds, fold, kernel, C)
                 most = 1e-3 * np.abs(expected).max()
                 np.testing.assert_allclose(decisions, expected, atol=most, rtol=0)
 
