@@ -11,7 +11,16 @@ from sklearn.preprocessing import normalize
 
 from experiments._tables import shortened
 from kpegasos import Record, linear_rows, make_problem, make_rows, pegasos, sdca
-from kpegasos.datasets import load_adult, load_rcv1_sample, load_usps, make_text_like, make_toy
+from kpegasos.datasets import (
+    load_adult,
+    load_covtype,
+    load_fashion_mnist,
+    load_mnist,
+    load_rcv1_sample,
+    load_usps,
+    make_text_like,
+    make_toy,
+)
 
 
 class Setting(NamedTuple):
@@ -64,6 +73,50 @@ def moons(n_samples: int, noise: float = 0.2, seed: int = 0) -> tuple[np.ndarray
     """Make two moons with labels ±1."""
     X, y = make_toy("moons", n_samples, noise=noise, random_state=seed)
     return X, np.where(y == 1, 1.0, -1.0)
+
+
+#: Sets that are split at random: what they are called, and the width of the RBF kernel, about the
+#: best of a few for each.
+SETS: dict[str, tuple[str, float]] = {
+    "moons": ("two moons", 2.0),
+    "mnist": ("MNIST 4/9", 0.02),
+    "usps": ("USPS odd/even", 2 / 256),
+    "fashion": ("T-shirt/shirt", 0.03),
+    "adult": ("Adult", 0.05),
+    "covtype": ("Covertype", 10.0),
+}
+
+
+@cache
+def pool(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Make or load all examples of one of the `SETS`, of training and test, with labels ±1."""
+    if name == "moons":
+        X, y = moons(8000, noise=0.3)
+        return X.astype(np.float32), y
+    if name == "adult":
+        data = load_adult()
+        return data.X_train.toarray().astype(np.float32), data.y_train
+    if name == "covtype":
+        data = load_covtype()
+        return np.array(data.X_train[:20_000]), data.y_train[:20_000]
+    data = {"mnist": load_mnist, "usps": load_usps, "fashion": load_fashion_mnist}[name]()
+    X, y = np.concatenate([data.X_train, data.X_test]), np.concatenate([data.y_train, data.y_test])
+    if name == "usps":
+        return X, np.where(y % 2 == 0, 1, -1)
+    first, second = (4, 9) if name == "mnist" else (0, 6)
+    chosen = np.isin(y, (first, second))
+    return X[chosen], np.where(y[chosen] == first, 1, -1)
+
+
+class Draw:
+    """A random split of one of the `SETS` into examples to train and to test with."""
+
+    def __init__(self, name: str, seed: int, n_train: int, n_test: int) -> None:
+        X, y = pool(name)
+        order = np.random.default_rng(seed).permutation(y.size)
+        train, test = order[:n_train], order[n_train : n_train + n_test]
+        self.gamma = SETS[name][1]
+        self.X, self.y, self.X_test, self.y_test = X[train], y[train], X[test], y[test]
 
 
 @cache

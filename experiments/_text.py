@@ -208,11 +208,10 @@ def write_all(root: Path, folder: Path) -> list[Path]:
 OLDER = "†"
 #: Findings of this project, in the order of the README.
 FINDINGS = (
-    *("clock", "gap_and_error", "certified_predictions", "early_stopping", "warm_start"),
-    *("run_time", "equal_seconds", "accuracy_map", "costly_kernels"),
+    *("certified_predictions", "early_stopping", "warm_start", "run_time", "costly_kernels"),
 )
 #: Those that the README tells.
-_TOLD_FIRST = ("certified_predictions", "early_stopping", "equal_seconds")
+_TOLD_FIRST = ("certified_predictions", "early_stopping", "warm_start")
 
 
 def _linked(source: str) -> str:
@@ -370,27 +369,6 @@ def _tables_of(name: str, module: str) -> Block:
     return block
 
 
-def _startup(documents: Documents) -> str:
-    """Return the times to the first model, with their spread."""
-    rows = []
-    for row in documents.results("startup")["table"]:
-        median, low, high = (duration(row[f"{key}_seconds"]) for key in ("median", "min", "max"))
-        rows.append([row["job"], median, f"{low} to {high}", str(row["repeats"])])
-    return markdown(["fresh process", "median", "least to most", "runs"], rows)
-
-
-def _startup_words(documents: Documents) -> str:
-    """Return one sentence on start-up for the limitations."""
-    rows = {row["job"].split(", ")[-1]: row for row in documents.results("startup")["table"]}
-    warm, cold = rows["warm"], rows["cold"]
-    return (
-        f"- The first fit of a process takes {duration(warm['median_seconds'])}, imports included. "
-        f"After an installation it takes {duration(cold['median_seconds'])} "
-        f"({duration(cold['min_seconds'])} to {duration(cold['max_seconds'])}). The first "
-        "`polish=True`, other loss or search of an installation compiles more, for some seconds."
-    )
-
-
 def _fashion_mnist(documents: Documents) -> str:
     """Return accuracy, seconds and gap of each model on Fashion-MNIST."""
     results, rows, plain = documents.results("fashion_mnist"), [], []
@@ -426,18 +404,6 @@ def _usual_gaps(documents: Documents) -> str:
         f"Certified relative gaps on Fashion-MNIST, in the median over pairs: {'; '.join(parts)}. "
         f"On two moons the gap is {rounded(ratios[early])} times the suboptimality after "
         f"{epochs[early]:.0f} epochs and {rounded(ratios[-1])} times after {epochs[-1]:,.0f}."
-    )
-
-
-def _readers(_: Documents) -> str:
-    """Return how long a file in LIBSVM's format takes to read, and scikit-learn's loader."""
-    found = read(ROOT / "benchmarks" / "results" / "readers.json")
-    seconds = {name: duration(float(np.median(runs))) for name, runs in found["seconds"].items()}
-    return (
-        f"A synthetic file of {found['megabytes']:.0f} MB in LIBSVM's format is read in "
-        f"{seconds['load_svmlight, 2 threads']} on two threads and "
-        f"{seconds['load_svmlight, 1 thread']} on one; scikit-learn's loader takes "
-        f"{seconds['scikit-learn']} (`python -m benchmarks.readers`; medians; {found['machine']})."
     )
 
 
@@ -485,9 +451,6 @@ def _lambda_steps(documents: Documents) -> str:
         largest = found["steps"][max(found["steps"], key=int)]
         steps = map(np.median, largest)
         needed += [("moons, RBF", *pair) for pair in zip(found["lam"], steps, strict=True)]
-    if "sample_size" in documents:
-        for row in documents.results("sample_size")["by_lam"]:
-            needed.append(("synthetic documents, linear", row["lam"], row["steps"]))
     rows = [[data, f"{lam:g}", f"{n:,.0f}", rounded(lam * n)] for data, lam, n in needed]
     return markdown(["data", "λ", "steps T", "λT"], rows)
 
@@ -517,23 +480,19 @@ def _published_then(documents: Documents) -> str:
 
 
 BLOCKS: dict[str, Block] = {
-    "readers": _readers,
     "benchmark": _kernel_readme,
     "findings": findings,
     "verdicts": verdicts,
     "experiments": every_experiment,
     "provenance": provenance,
-    "startup": _startup,
-    "startup-words": _startup_words,
     "fashion-mnist": _fashion_mnist,
     "usual-gaps": _usual_gaps,
     "kernel": _tables_of("benchmark_kernel", "benchmark_kernel"),
     "kernel-avx512": _tables_of("benchmark_kernel_avx512", "benchmark_kernel"),
     "grid": _tables_of("grid_search", "grid_search"),
     "costly-kernels": _tables_of("costly_kernels", "costly_kernels"),
-    "linear": _claims_of("benchmark_linear", "text_classification", "sample_size"),
+    "linear": _claims_of("benchmark_linear", "text_classification"),
     "large": _claims_of("out_of_core", "dask_workers"),
-    "regression": _claims_of("regression"),
     "theory": _claims_of(
         *("bounds", "generalization", "averaging", "sampling", "projection", "minibatch"),
         *("lambda_dependence", "bias", "slips"),

@@ -18,8 +18,8 @@ from sklearn.exceptions import ConvergenceWarning
 from experiments import _plots as plots
 from experiments._claims import OURS, Claim, listed, percent, rounded, span
 from experiments._run import ExperimentContext
+from experiments._runs import SETS, Draw
 from experiments._tables import columns, grouped, select, shortened, summary
-from experiments.gap_and_error import SETS, Draw
 from kpegasos import RBF, LinearPegasosSVC, PegasosSVC
 
 FULL_TIME = "7 min"
