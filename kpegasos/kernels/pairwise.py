@@ -202,17 +202,27 @@ class _Known:
         self.n_rows = 0
 
     def add(self, keys: Sequence[str], objects: Callable[[int], Any]) -> np.ndarray:
-        """Return numbers of some objects, new ones where they have none."""
-        numbers = np.empty(len(keys), dtype=np.int64)
-        for place, key in enumerate(keys):
-            number = numbers[place] = self.numbers.setdefault(key, len(self.objects))
-            if number == len(self.objects):
-                self.objects.append(objects(place))
-            elif self.objects[number] is _ABSENT:
-                self.objects[number] = objects(place)
+        """Return numbers of some objects, new ones where they have none.
+
+        An error or Ctrl-C in ``objects`` leaves no key without its object.
+        """
+        try:
+            for place, key in enumerate(keys):
+                if key not in self.numbers:
+                    number = len(self.objects)
+                    self.objects.append(objects(place))
+                    self.numbers[key] = number
+                elif self.objects[self.numbers[key]] is _ABSENT:
+                    self.objects[self.numbers[key]] = objects(place)
+        finally:
+            self._widen()
+        return np.array([self.numbers[key] for key in keys], dtype=np.int64)
+
+    def _widen(self) -> None:
+        """Have a place in rows and diagonal for every object."""
         more, width = len(self.objects) - self.slots.size, max(1, len(self.objects))
         if not more:
-            return numbers
+            return
         fit = int(self.most_bytes // (8 * width))
         if self.n_rows > fit:  # wider rows are fewer
             self.slots[self.slots >= fit] = -1
@@ -221,7 +231,6 @@ class _Known:
         self.slots = np.pad(self.slots, (0, more), constant_values=-1)
         self.diagonal = np.pad(self.diagonal, (0, more), constant_values=np.nan)
         self.rows = np.pad(self.rows, ((0, 0), (0, more)), constant_values=np.nan)
-        return numbers
 
     def forget(self) -> None:
         """Give up all values."""

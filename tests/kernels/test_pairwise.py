@@ -413,3 +413,32 @@ def test_noisy_values_are_asked_for_once():
     values = kernel.between(support, support)
     assert_array_equal(values, values.T)
     assert model.score(X, y) > 0.8
+
+
+# --- failures -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [OSError, KeyboardInterrupt])
+def test_failure_in_prepare_leaves_each_object_its_own_number(kind):
+    """Another fit in another order would else take one object for another."""
+    X, y = words(12)
+    fails = {X[5]}
+
+    def prepare(x):
+        if x in fails:
+            raise kind("the disk is away for a moment")
+        return letters(x)
+
+    kernel = PairwiseKernel(shared, prepare=prepare)
+    with pytest.raises(kind):
+        fit(kernel, X, y, polish=True)
+    fails.clear()
+    others, labels = words(4, seed=1)
+    fit(kernel, others, labels)
+    order = np.random.default_rng(0).permutation(12)
+    again, fresh = (
+        fit(each, [X[i] for i in order], y[order], polish=True, tol=1e-8)
+        for each in (kernel, PairwiseKernel(shared, prepare=letters))
+    )
+    assert_allclose(again.objective_, fresh.objective_, rtol=1e-7)
+    assert_allclose(kernel.block(X, X), gram(X), rtol=1e-12)
