@@ -7,6 +7,7 @@ import tomllib
 from functools import cache
 from pathlib import Path
 
+import kpegasos
 from benchmarks import tune
 from benchmarks._fits import FITS
 
@@ -233,6 +234,13 @@ def test_files_that_steps_and_pages_name_are_there():
     }
     assert len(named) > 10
     assert [(page, file) for page, file in sorted(named) if not (ROOT / file).exists()] == []
+
+
+def test_version_is_the_newest_of_the_change_log_and_the_one_to_cite():
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.search(r"^## \[(.+?)\]", changes, re.MULTILINE)[1] == kpegasos.__version__
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert re.search(r"^version: (.+)$", citation, re.MULTILINE)[1] == kpegasos.__version__
 
 
 def test_limits_notice_what_is_too_long(tmp_path):
