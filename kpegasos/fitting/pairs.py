@@ -105,6 +105,10 @@ class Pairs:
         """Return the same pairs where example i is called ``place[i]``."""
         return replace(self, members=place[self.members])
 
+    def spawn_key(self, number: int) -> tuple[int, ...]:
+        """Tell the draws of a pair from those of others; a single one has those of `pegasos`."""
+        return (number,) if len(self) > 1 else ()
+
     def __len__(self) -> int:
         return self.lam.size
 

@@ -113,7 +113,7 @@ class FitPlan:
             checkpoints=self.checkpoints,
             tol=settings.tol,
             seed=self.seed,
-            spawn_key=(pair.number,),
+            spawn_key=self.pairs.spawn_key(pair.number),
             state=None if self.states is None else self.states[pair.number],
         )
         if self.is_slow:
@@ -348,7 +348,9 @@ def small_pairs(plan: FitPlan) -> SmallPairs | None:
         weight=pairs.weight,
         ends=pairs.ends,
         lam=pairs.lam,
-        key=np.array([stream_key(plan.seed, (k,)) for k in range(len(pairs))], dtype=np.uint64),
+        key=np.array(
+            [stream_key(plan.seed, pairs.spawn_key(k)) for k in range(len(pairs))], dtype=np.uint64
+        ),
         kind=kind,
         points=np.array([each + each[-1:] * (longest - len(each)) for each in points]),
         uniform=options.sampling == "uniform",

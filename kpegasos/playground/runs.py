@@ -112,7 +112,7 @@ class PairRun:
         front = self._front = plan.make_run(pair, 1, Stopper())
         front.keeps_state = False
         sampling = plan.settings.options.sampling
-        self._stream = IndexStream(pair.members.size, sampling, plan.seed, (pair.number,))
+        self._stream = IndexStream(pair.members.size, sampling, plan.seed, front.state.spawn_key)
         self._ahead: Iterator[int] = iter(front.points)
         self._next = next(self._ahead)
         #: Steps of the checkpoints passed, states to go on from there, and averaged iterates.

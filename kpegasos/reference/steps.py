@@ -33,6 +33,7 @@ from kpegasos.utils.validation import (
     canonical_rows,
     check_magnitude,
     draw_seed,
+    optional,
 )
 
 #: A margin this close to the threshold is a tie and no violation, as in the compiled loops: sums of
@@ -281,12 +282,17 @@ def index_stream(
     n_draws: int,
     sampling: Sampling = "permutation",
     random_state: int | np.random.RandomState | None = 0,
+    pair: int | None = None,
 ) -> np.ndarray:
     """Make the draws of ``pegasos(..., sampling=sampling, random_state=random_state)``.
+
+    Those of an estimator with these parameters are the same, and so are the playground's.
 
     Parameters
     ----------
     n_samples : int
+        Those of a pair of several classes are numbered class by class, or with "contiguous" as in
+        X.
     n_draws : int
         Steps times ``batch_size``.
     sampling : {"permutation", "uniform", "contiguous"} or callable, default="permutation"
@@ -294,6 +300,9 @@ def index_stream(
         consecutive rows in random order. A callable ``f(rng, n_samples)`` returns the draws of one
         epoch.
     random_state : int, RandomState or None, default=0
+    pair : int, default=None
+        Of an estimator with several classes, the number of a pair of classes: 0 for classes 0 and
+        1, then 0 and 2, and so on. None for two classes, and for numbers.
 
     Returns
     -------
@@ -312,7 +321,9 @@ def index_stream(
     """
     n_samples = as_integer("n_samples", n_samples, least=1, most=MOST_DRAWS)
     n_draws = as_integer("n_draws", n_draws, least=0, most=MOST_DRAWS)
-    return IndexStream(n_samples, sampling, draw_seed(random_state)).take(0, n_draws)
+    pair = optional(as_integer, "pair", pair, least=0)
+    key = () if pair is None else (pair,)
+    return IndexStream(n_samples, sampling, draw_seed(random_state), key).take(0, n_draws)
 
 
 def checked_features(X: Any, y: np.ndarray) -> Any:

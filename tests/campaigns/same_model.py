@@ -240,9 +240,8 @@ def _replayed(case, clf, number, *, same_values):
     options = case.options
     scaling = options["intercept_scaling"] if options["fit_intercept"] else 0.0
     lam, k, n_steps = LONG(claim.lam), options["batch_size"], int(claim.n_steps)
-    stream = IndexStream(
-        members.size, options["sampling"], draw_seed(options["random_state"]), (number,)
-    )
+    key = (number,) if len(_counts_of(clf)) > 1 else ()
+    stream = IndexStream(members.size, options["sampling"], draw_seed(options["random_state"]), key)
     draws = stream.take(0, k * n_steps).reshape(n_steps, k)
     kernel = values + LONG(scaling) ** 2
     closest, found = _replay(kernel, error, y, omega, lam, draws)

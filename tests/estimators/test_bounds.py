@@ -102,7 +102,7 @@ def test_bounds_are_attained():
     """Where all examples violate on the way to the optimum, the objective is a parabola."""
     X, y = np.array([[1.0], [2.0], [-1.0], [-0.5]]), np.array([1, 1, 0, 0])
     lam = 10.0
-    clf = LinearPegasosSVC(lam=lam, fit_intercept=False, epochs=2, random_state=0).fit(X, y)
+    clf = LinearPegasosSVC(lam=lam, fit_intercept=False, n_steps=5, random_state=0).fit(X, y)
     exact = (X[:, 0] @ np.where(y == 1, 1.0, -1.0)) / (lam * y.size)
     assert abs(clf.coef_[0, 0] - exact) > 1e-3 * exact
     lower, upper = clf.decision_bounds([[3.0]])

@@ -113,7 +113,7 @@ def test_hinge_by_name_and_as_an_object_are_the_default(Estimator):
 
 def test_stream_takes_the_loss():
     X, y = data()
-    model = LinearPegasosSVC(loss="log_loss", lam=0.01, polish=True, random_state=0)
+    model = LinearPegasosSVC(loss="log_loss", lam=0.01, polish=True, tol=1e-6)
     whole = model.fit(X, y).predict_proba(X)
     for _ in range(30):
         model.partial_fit(X, y)

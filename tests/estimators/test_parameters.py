@@ -29,12 +29,11 @@ from kpegasos import (
     linear_rows,
     make_problem,
     make_rows,
+    pegasos,
 )
 from kpegasos.fitting.inputs import POLISH_DRAWS, POLISH_EPOCHS
-from kpegasos.solvers.pegasos import PegasosOptions, make_run
+from kpegasos.reference import index_stream, pegasos_linear
 from kpegasos.solvers.result import History
-from kpegasos.solvers.stopping import Stopper
-from kpegasos.utils.validation import draw_seed
 
 
 @BOTH
@@ -218,7 +217,7 @@ def test_attributes_of_several_classes_are_per_pair(Estimator, projection):
     ids=str,
 )
 def test_run_is_that_of_the_solver(Estimator, options):
-    """Every parameter gets to where it counts; a pair has draws of its own."""
+    """Every parameter gets to where it counts; one seed makes the same draws."""
     X, y = two_classes()
     clf = Estimator(n_steps=400, checkpoints=[100], lam=0.02, intercept_scaling=0.5, **options)
     rows = linear_rows(X, intercept_scaling=0.5)
@@ -226,11 +225,24 @@ def test_run_is_that_of_the_solver(Estimator, options):
         clf.set_params(gamma=2.0)
         rows = make_rows(X, "rbf", gamma=2.0, intercept_scaling=0.5)
     clf.set_params(random_state=5).fit(X, y)
-    run = make_run(
-        make_problem(2.0 * y - 1.0, 0.02), rows, PegasosOptions(**options), n_steps=400,
-        checkpoints=[100], epochs=None, tol=None, seed=draw_seed(5), spawn_key=(0,),
-    )  # fmt: skip
-    while not run.finished:
-        run.advance(Stopper())
-    np.testing.assert_allclose(clf.objective_, run.result().objective, rtol=1e-12)
-    np.testing.assert_array_equal(clf.alpha_, run.result().alpha)
+    result = pegasos(
+        make_problem(y, 0.02), rows, n_steps=400, checkpoints=[100], random_state=5, **options
+    )
+    np.testing.assert_allclose(clf.objective_, result.objective, rtol=1e-12)
+    np.testing.assert_array_equal(clf.alpha_, result.alpha)
+
+
+@pytest.mark.parametrize("options", [{"kernel": "linear"}, {}, {"sampling": "contiguous"}], ids=str)
+def test_each_of_several_pairs_has_draws_of_its_own(options):
+    X, y = integers(3)
+    clf = PegasosSVC if "kernel" in options else LinearPegasosSVC
+    clf = clf(n_steps=200, lam=1.0, fit_intercept=False, random_state=3, **options).fit(X, y)
+    for number, (i, j) in enumerate(combinations(range(3), 2)):
+        members = np.concatenate((np.flatnonzero(y == i), np.flatnonzero(y == j)))
+        if "sampling" in options:
+            members.sort()
+        sampling = options.get("sampling", "permutation")
+        draws = index_stream(members.size, 200, sampling, random_state=3, pair=number)
+        labels = np.where(y[members] == i, 1, -1)
+        found = pegasos_linear(X[members], labels, 1.0, draws)
+        np.testing.assert_array_equal(clf.alpha_[[number]].toarray()[0, members], found.alpha)

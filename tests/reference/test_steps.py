@@ -10,6 +10,7 @@ from reference_cases import LAM, K, X, Y
 from scipy import sparse
 from solver_cases import DATA, KERNELS, M, by_the_book, exact_gram, steps_for
 
+from kpegasos.core.draws import IndexStream
 from kpegasos.reference import (
     index_stream,
     kernel_iterates,
@@ -17,6 +18,7 @@ from kpegasos.reference import (
     pegasos_kernel,
     pegasos_linear,
 )
+from kpegasos.utils.validation import draw_seed
 
 
 def backwards(rng, n_samples):
@@ -71,6 +73,10 @@ def test_index_stream_is_that_of_a_seed(n_samples):
             index_stream(n_samples, 7001, sampling, 3),
             stream(n_samples, 7001, sampling=sampling, random_state=3),
         )
+    assert_array_equal(
+        index_stream(n_samples, 99, random_state=3, pair=2),
+        IndexStream(n_samples, "permutation", draw_seed(3), (2,)).take(0, 99),
+    )
     generator = np.random.RandomState(3)
     assert_array_equal(
         index_stream(n_samples, 99, random_state=generator), stream(n_samples, 99, random_state=3)
@@ -115,6 +121,7 @@ REFUSED = [
     (pegasos_linear, LINEAR, {"start": [np.zeros(1), [1e6] * 3, [np.nan] * 3, "zero"]}),
     (pegasos_kernel, KERNEL, BOTH | {"K": [K[:-1], np.full_like(K, np.inf), "K"]}),
     (index_stream, STREAM, {"n_samples": [0], "n_draws": [-1], "sampling": ["sorted"]}),
+    (index_stream, STREAM, {"pair": [-1]}),
 ]
 
 

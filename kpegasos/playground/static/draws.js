@@ -59,10 +59,10 @@ export class IndexStream {
    * @param {number} nSamples Indices are below this; at most 2048.
    * @param {"permutation"|"uniform"} sampling
    * @param {number} seed From `seedOf`.
-   * @param {number} pair Number of the pair of classes.
+   * @param {number|null} pair Number of the pair of classes; null for the only one.
    */
   constructor(nSamples, sampling, seed, pair) {
-    const digest = new DataView(sha256(`(${seed}, ${pair})`).buffer);
+    const digest = new DataView(sha256(`(${seed},${pair === null ? "" : ` ${pair}`})`).buffer);
     this.key = [digest.getUint32(4, true), digest.getUint32(0, true)];
     this.nSamples = nSamples;
     this.isUniform = sampling === "uniform";

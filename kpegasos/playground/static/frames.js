@@ -49,7 +49,8 @@ export class PaneRun {
     });
     const { sampling } = state;
     this.runs = this.pairs.map(
-      ({ number, problem }) => new PairRun(problem, { sampling, seed: drawSeed, number }),
+      ({ number, problem }, _, { length }) =>
+        new PairRun(problem, { sampling, seed: drawSeed, pair: length > 1 ? number : null }),
     );
     this.hasCounts = state.loss === "hinge" && !state.projection && state.step === null;
     /** Test error at each checkpoint so far. */

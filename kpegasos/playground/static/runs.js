@@ -38,11 +38,11 @@ function checkpointsUpTo(last) {
 export class PairRun {
   /**
    * @param {Object} problem
-   * @param {Object} draws `{sampling, seed, number}` of the index stream.
+   * @param {Object} draws `{sampling, seed, pair}` of the index stream.
    */
-  constructor(problem, { sampling, seed, number }) {
+  constructor(problem, { sampling, seed, pair }) {
     this.problem = problem;
-    this.stream = new IndexStream(problem.n, sampling, seed, number);
+    this.stream = new IndexStream(problem.n, sampling, seed, pair);
     this.state = new PegasosState(problem.n);
     this.kept = [this.state.copy()];
     this.spacing = FIRST_SPACING;
