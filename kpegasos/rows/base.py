@@ -531,7 +531,7 @@ class RowSource(ABC):
     @property
     def holds_sets(self) -> bool:
         """Tell whether kernel rows can be had for a working set."""
-        return self.row_capacity >= 4
+        return self.row_capacity >= min(4, self.n_samples)
 
     def check_length(self, n_samples: int) -> None:
         """Raise a ValueError unless these are the rows of a problem of so many examples."""

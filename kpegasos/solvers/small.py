@@ -20,10 +20,6 @@ from kpegasos.solvers.result import History, Result, Results
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
 
-#: Pairs that gain less by runs here than compiling these takes; the drivers are compiled anyway.
-_FEW_PAIRS = 3
-#: Types of kernel values, and whether dual ascent follows, for which runs have been compiled.
-_READY: set[tuple[np.dtype, bool]] = set()
 #: Pairs of the first call, and how many times as many the next may have.
 _FIRST_CALL, _MOST_GROWTH = 4, 4
 _STATUS = ("", "completed", "tolerance", "")
@@ -174,23 +170,9 @@ def train_small(
         sizes = np.zeros(len(pairs.points), dtype=np.int64)
         sizes[pairs.kind] = np.diff(pairs.ends)
         sets = np.array([shape_of_sets(size, size) for size in sizes.tolist()])
-    if len(results) <= _FEW_PAIRS and not _is_ready(pairs, results.runs, sets):
-        return results
     share_out(partial(_train_range, pairs, results, stopper, sets), len(results))
     results.set_intercepts(pairs.offset)
     return results
-
-
-def _is_ready(pairs: SmallPairs, runs: SmallRuns, sets: np.ndarray | None) -> bool:
-    """Tell whether runs over such pairs need not be compiled first, but for the first few."""
-    kind = pairs.gram.dtype, sets is None
-    if kind not in _READY:
-        ask = getattr(small_runs.run_pairs, "is_ready", None)  # none without a compiler
-        records = np.empty((0, N_COLUMNS))
-        if ask is not None and not ask(pairs, runs, records, 0, 0, 0, sets):
-            return False
-        _READY.add(kind)
-    return True
 
 
 def _train_range(

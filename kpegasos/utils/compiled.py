@@ -254,12 +254,6 @@ class _Dispatcher(CPUDispatcher):
                 if collects:
                     gc.enable()
 
-    def is_ready(self, *arguments: Any) -> bool:
-        """Tell whether a call with such arguments compiles nothing."""
-        types = tuple(map(self.typeof_pyval, arguments))
-        held = types in self.overloads
-        return held or (isinstance(self._cache, _SourceCache) and self._cache.holds(types))
-
 
 class _Herald(event.Listener):
     """Says once that numba compiles, if that takes longer than nobody would notice.
@@ -381,11 +375,6 @@ class _SourceCache(FunctionCache):
                 return self._load_overload(sig, target_context)
         except (ImportError, AttributeError, TypeError):
             return None  # written by another version of the package, with types that are no more
-
-    def holds(self, sig: Any) -> bool:
-        """Tell whether something was kept for these types."""
-        key = self._index_key(sig, codegen())
-        return any(place.is_file() for place in self._cache_file.places(key))
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep what was compiled for these types, if they are of these rooms."""

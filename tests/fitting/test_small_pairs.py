@@ -15,7 +15,6 @@ from kpegasos import PegasosSVC
 from kpegasos.core import small_runs
 from kpegasos.fitting import training
 from kpegasos.fitting.pairs import KernelRows
-from kpegasos.solvers import small
 from kpegasos.utils import tuning
 
 ARRAYS = [
@@ -41,7 +40,6 @@ def fit_together(monkeypatch, X, y, weight=None, **options):
 
     with monkeypatch.context() as patch:
         patch.setattr(training, "train_small", spy)
-        patch.setattr(small, "_FEW_PAIRS", 0)
         return PegasosSVC(random_state=3, **options).fit(X, y, weight), left[0]
 
 
@@ -78,7 +76,7 @@ def assert_same(one, other):
     ],
     ids=str,
 )
-@pytest.mark.parametrize("shape", [(9, 4), (3, 90)])
+@pytest.mark.parametrize("shape", [(9, 4), (5, 1), (3, 90)])
 @pytest.mark.pure_python
 def test_pairs_trained_together_are_those_trained_alone(shape, options, monkeypatch):
     X, y = data(*shape)
@@ -169,23 +167,6 @@ def test_polished_pairs_that_come_too_late_are_never_worse_than_none():
     with pytest.warns(ConvergenceWarning, match="max_time"):
         model = PegasosSVC(max_time=1e-9, **options).fit(*data(6, 40))
     assert model.objective_.max() <= 1.0
-
-
-@pytest.mark.parametrize("n_classes", [2, 3, 4])
-def test_few_pairs_are_left_to_the_drivers_until_runs_have_been_compiled(n_classes, monkeypatch):
-    """Compiling takes seconds, of which a few pairs save a thousandth."""
-    left = []
-
-    def spy(*arguments, **others):
-        results = small.train_small(*arguments, **others)
-        left.append(len(results.left))
-        return results
-
-    monkeypatch.setattr(training, "train_small", spy)
-    monkeypatch.setattr(small, "_READY", set())
-    monkeypatch.setattr(type(small_runs.run_pairs), "is_ready", lambda *_: False, raising=False)
-    PegasosSVC(random_state=0).fit(*data(n_classes))
-    assert (left[0] > 0) == (n_classes < 4)
 
 
 def test_many_small_pairs_have_float64_values_however_many_they_are(monkeypatch):

@@ -41,7 +41,9 @@ from kpegasos import (
     Polynomial,
     UncachedRows,
     linear_rows,
+    losses,
     make_problem,
+    make_rows,
     pegasos,
     sdca,
 )
@@ -283,6 +285,20 @@ def test_polish_goes_on_while_the_dual_rises():
     run = finished_run(make_problem(y, C=1e4), rows, epochs=0.5)
     result = polish(run, tol=1e-2, max_epochs=200)
     assert result.history["iteration"][-1] > 200 * 1000
+
+
+@each_pair(
+    n_samples=[1, 2, 3, 4],
+    cache=["precomputed", "cached"],
+    loss=[losses.Hinge(), losses.EpsilonInsensitive()],
+    C=[1.0, 1e2, 1e4],
+)
+def test_polish_of_one_to_four_examples_reaches_tol_far_from_zero(n_samples, cache, loss, C):
+    X = 3.0 * np.arange(n_samples)[:, None] + [[7.0, 8.0]]
+    y = np.arange(n_samples) + 1.0 if loss.regression else 2.0 * (np.arange(n_samples) % 2) - 1.0
+    rows = make_rows(X, "linear", cache=cache)
+    run = finished_run(make_problem(y, C=C, loss=loss), rows, epochs=1)
+    assert polish(run, tol=1e-4).relative_gap <= 1e-4
 
 
 @pytest.mark.parametrize("seed", [0, 1, 297])
