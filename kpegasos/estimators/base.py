@@ -32,7 +32,6 @@ from kpegasos.estimators.exports import ExportMixin, has_log_odds, own_sigmoids
 from kpegasos.exports.model import check_ties
 from kpegasos.fitting.inputs import Settings, settings_of, some_weight, validated_rows
 from kpegasos.fitting.model import (
-    fitted,
     of_one_model,
     parameters_read_later,
     problem_digest,
@@ -65,7 +64,7 @@ from kpegasos.solvers.result import Results
 from kpegasos.solvers.stopping import Stopper, interruptible
 from kpegasos.utils import tuning
 from kpegasos.utils.threads import at_work
-from kpegasos.utils.validation import draw_seed, shown
+from kpegasos.utils.validation import as_choice, as_flag, draw_seed, shown
 
 Parameters = ParamSpec("Parameters")
 
@@ -225,7 +224,8 @@ class BasePegasos(ExportMixin, CallbackSupportMixin, BaseEstimator):
         states = None
         known |= {"_states_digest": None, "_fitted": parameters_read_later(self)}
         if settings.warm_start:
-            digest = problem_digest(self.get_params(), [X, *targets[:2]], known.get("_kernel"))
+            parameters = self.get_params() | settings.own
+            digest = problem_digest(parameters, [X, *targets[:2]], known.get("_kernel"))
             if self._continues() and self._states is not None:
                 states = states_to_go_on_from(self._states, digest, self._states_digest)
             known["_states_digest"] = digest
@@ -378,6 +378,11 @@ class OneVsOneMixin(BoundsMixin, ClassifierMixin):
 
     # --- predict ---
 
+    def _votes(self) -> tuple[str, bool]:
+        """Return ``decision_function_shape`` and ``break_ties``, which may be set after a fit."""
+        shape = as_choice("decision_function_shape", self.decision_function_shape, ("ovr", "ovo"))
+        return shape, as_flag("break_ties", self.break_ties)
+
     @of_one_model
     def decision_function(self, X: Any) -> np.ndarray:
         """Decision values.
@@ -398,7 +403,7 @@ class OneVsOneMixin(BoundsMixin, ClassifierMixin):
         X, n_classes = self._validate(X, reset=False), len(self.classes_)
         if n_classes == 2:
             return self._decide(X)[:, 0]
-        if fitted(self, "decision_function_shape") == "ovo":
+        if self._votes()[0] == "ovo":
             return self._decide(X)
         return self._by_blocks(X, lambda d: one_vs_rest(d, n_classes))
 
@@ -412,7 +417,7 @@ class OneVsOneMixin(BoundsMixin, ClassifierMixin):
             With ``kernel="precomputed"``, kernel values against the training examples.
         """
         check_is_fitted(self)
-        check_ties(fitted(self, "decision_function_shape"), fitted(self, "break_ties"))
+        check_ties(*self._votes())
         return self._by_blocks(self._validate(X, reset=False), self._vote)
 
     @available_if(_gives_probabilities)
@@ -499,7 +504,7 @@ class OneVsOneMixin(BoundsMixin, ClassifierMixin):
         if n_classes == 2:
             return np.asarray((lower[:, 0] > 0.0) | (upper[:, 0] <= 0.0))
         least, most = one_vs_rest_bounds(lower, upper, n_classes)
-        if not fitted(self, "break_ties"):
+        if not self._votes()[1]:
             least, most = np.rint(least), np.rint(most)  # votes alone
         return is_decided(least, most)
 
@@ -522,7 +527,7 @@ class OneVsOneMixin(BoundsMixin, ClassifierMixin):
         n_classes = len(self.classes_)
         if n_classes == 2:
             chosen = (decisions[:, 0] > 0).astype(np.intp)
-        elif fitted(self, "break_ties"):
+        elif self._votes()[1]:
             chosen = one_vs_rest(decisions, n_classes).argmax(axis=1)
         else:
             # Of a model that was read: the order of its classes in the file.

@@ -167,7 +167,7 @@ class BoundsMixin:
         """
         classes = getattr(self, "classes_", np.empty(1))
         parts = list(bounds_of_pairs(self, X, diagonal))
-        if len(classes) > 2 and fitted(self, "decision_function_shape") == "ovr":
+        if len(classes) > 2 and self._votes()[0] == "ovr":
             parts = [one_vs_rest_bounds(*ends, len(classes)) for ends in parts]
         lower, upper = map(np.concatenate, zip(*parts, strict=True))
         return (lower, upper) if len(classes) > 2 else (lower[:, 0], upper[:, 0])

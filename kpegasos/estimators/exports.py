@@ -87,7 +87,7 @@ def sigmoids_around(estimator: Any, calibrated: Any) -> Sigmoids:
             "one around another"
         )
     n_classes = estimator.classes_.size
-    shape = fitted(estimator, "decision_function_shape")
+    shape = estimator.decision_function_shape
     if n_classes > 2 and shape != "ovr":
         raise ValueError(
             "calibrated must be of decisions with decision_function_shape='ovr', got "
@@ -244,8 +244,8 @@ def _libsvm(estimator: Any, model: Model) -> Any:
     elif model.kernel is not None:
         parameters = {"kernel": KernelFunction(model.kernel)}
     if model.classes is not None:
-        parameters["decision_function_shape"] = fitted(estimator, "decision_function_shape")
-        parameters["break_ties"] = bool(fitted(estimator, "break_ties"))
+        shape, ties = estimator._votes()
+        parameters |= {"decision_function_shape": shape, "break_ties": ties}
     if not hasattr(estimator, "kernel"):
         # The weights of a linear model; among sparse vectors SVC takes dense and sparse rows.
         model = model._replace(vectors=sparse.csr_matrix(model.vectors))

@@ -21,7 +21,7 @@ from kpegasos.estimators.bounds import EPS, Enclosed, check_diagonal, squared_co
 from kpegasos.exports.libsvm import CLASSIFIERS, REGRESSORS, read_libsvm
 from kpegasos.exports.model import Model, check_model
 from kpegasos.fitting.inputs import Settings, validated_objects, validated_rows
-from kpegasos.fitting.model import original, parameters_read_later, set_model
+from kpegasos.fitting.model import of_one_model, original, parameters_read_later, set_model
 from kpegasos.fitting.pairs import (
     GramParts,
     KernelRows,
@@ -205,6 +205,19 @@ class KernelEstimator(PrecomputedMixin, BasePegasos):
         return Enclosed(own, closest, *found)
 
     @property
+    @of_one_model
+    def coef_(self) -> Any:
+        """Weights of the features of each pair, or of a regression; linear kernel only."""
+        check_is_fitted(self)
+        if type(self._kernel) is not Linear:
+            raise AttributeError("coef_ is only available of a model with kernel='linear'")
+        coefs, n_support = self._coefficients()
+        coefs = coefs if n_support is None else pair_coefficients(coefs, n_support)
+        coef = np.asarray(safe_sparse_dot(coefs, self.support_vectors_, dense_output=True))
+        coef.flags.writeable = False  # it is made anew each time
+        return coef
+
+    @property
     def kernel_evaluations_(self) -> int:
         """Kernel values that were computed for the model."""
         check_is_fitted(self)
@@ -374,7 +387,7 @@ class PegasosSVC(OneVsOneMixin, KernelEstimator):
         Of a free intercept: from the least to the largest that is best for the model's w; its
         middle is ``intercept_``. It has a length where no example lies on the margin.
     coef_ : ndarray of shape (n_pairs, n_features)
-        Weights of the features, of a model with ``kernel="linear"`` only.
+        Weights of the features, of a model with ``kernel="linear"`` only; not to be written to.
     objective_, duality_gap_, relative_gap_ : float or ndarray of shape (n_pairs,)
         Primal objective, its certified distance to the optimum, and that divided by the objective.
     history_ : History or list of History
@@ -452,15 +465,6 @@ class PegasosSVC(OneVsOneMixin, KernelEstimator):
         verbose: bool = False,
         random_state: Any = None,
     ) -> None: ...
-
-    @property
-    def coef_(self) -> np.ndarray:
-        """Primal weights of each pair, of shape (n_pairs, n_features); linear kernel only."""
-        check_is_fitted(self)
-        if type(self._kernel) is not Linear:
-            raise AttributeError("coef_ is only available of a model with kernel='linear'")
-        coefs = pair_coefficients(self.dual_coef_, self.n_support_)
-        return np.asarray(safe_sparse_dot(coefs, self.support_vectors_, dense_output=True))
 
     _libsvm_types = CLASSIFIERS
 
@@ -591,6 +595,8 @@ default="epsilon_insensitive"
     intercept_interval_ : ndarray of shape (1, 2)
         Of a free intercept: from the least to the largest that is best for the model's w; its
         middle is ``intercept_``.
+    coef_ : ndarray of shape (1, n_features)
+        Weights of the features, of a model with ``kernel="linear"`` only; not to be written to.
     objective_, duality_gap_, relative_gap_ : float
         Primal objective, its certified distance to the optimum, and that divided by the objective.
     history_ : History

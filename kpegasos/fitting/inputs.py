@@ -224,17 +224,24 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
 
 @cache
 def _defaults(kind: Any) -> dict[str, Any]:
-    """Defaults of the package's own constructors, which need no check."""
-    own = kind.__module__.startswith("kpegasos.")
-    return {each.name: each.default for each in signature(kind).parameters.values() if own}
+    """Parameters of the package's own constructor, with their defaults, which need no check."""
+    own: Any = next(
+        each
+        for each in kind.__mro__
+        if each.__module__.startswith("kpegasos.") and "__init__" in vars(each)
+    )
+    return {each.name: each.default for each in signature(own).parameters.values()}
 
 
 def _plain_parameters(estimator: Any) -> dict[str, Any]:
-    """Return the parameters of an estimator by their names, each of them checked."""
+    """Return the parameters of an estimator by their names, each of them checked.
+
+    They are read as attributes: the constructor of a subclass may pass on some of them.
+    """
     kind: Any = type(estimator)
-    plain, defaults = estimator.get_params(deep=False), _defaults(kind)
-    changed = [name for name in plain if plain[name] is not defaults.get(name, defaults)]
-    for name in changed:
+    defaults = _defaults(kind)
+    plain = {name: getattr(estimator, name) for name in defaults}
+    for name in (name for name, default in defaults.items() if plain[name] is not default):
         if name in _CHECKS:
             plain[name] = _CHECKS[name](name, plain[name])
     if "kernel" in plain:  # draws that lie side by side are of use to features only
@@ -349,7 +356,7 @@ def validated_rows(
     try:
         checked = validate_data(estimator, X, y, reset=reset, **kinds)
     except (TypeError, ValueError) as error:
-        raise _told(error, X, kinds) from None
+        raise _told(error, X, kinds, estimator) from None
     X, y = checked if isinstance(checked, tuple) else (checked, None)
     X = X if is_sparse else canonical_rows(X)
     if y is None or not labels:
@@ -389,15 +396,22 @@ def _sortable(y: np.ndarray) -> np.ndarray:
     return y
 
 
-def _told(error: Exception, X: Any, kinds: dict[str, Any]) -> Exception:
+def _told(error: Exception, X: Any, kinds: dict[str, Any], estimator: Any) -> Exception:
     """Return an error that names X or y, where scikit-learn's or NumPy's does not."""
     text = str(error)
+    if "is expecting" in text and not kinds["accept_sparse"]:
+        return ValueError(
+            f"X must hold kernel values with the {estimator.n_features_in_} training examples, as "
+            f"the kernel is precomputed, got shape {np.shape(X)} instead"
+        )
     if "feature names" in text or (re.search(r"\b[Xy]\b", text) and "\n" not in text):
         return error
     try:
         check_array(X, **kinds)
     except (TypeError, ValueError):
-        return told_of(error, "X must be a matrix of real numbers")
+        of_objects = callable(getattr(estimator, "kernel", None))
+        unless = ", unless the kernel is a PairwiseKernel" if of_objects else ""
+        return told_of(error, f"X must be a matrix of real numbers{unless}")
     return told_of(error, "y must be a vector with an entry for each row of X")
 
 

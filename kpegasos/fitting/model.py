@@ -27,7 +27,7 @@ from kpegasos.utils.threads import at_work
 #: Parameters that predictions, probabilities and exports go by.
 _READ_LATER = (
     "C", "lam", "loss", "epsilon", "fit_intercept", "intercept_scaling", "class_weight",
-    "decision_function_shape", "break_ties", "calibration",
+    "calibration",
 )  # fmt: skip
 
 
@@ -90,15 +90,22 @@ _Method = TypeVar("_Method", bound=Callable[..., Any])
 def of_one_model(method: _Method) -> _Method:
     """Have a method see the estimator as it stands: a fit replaces its attributes all at once.
 
-    It has all threads for what it computes.
+    It runs on a copy. What it sets there, as a method of a subclass may, the estimator gets. It has
+    all threads for what it computes.
     """
 
     @wraps(method)
     def wrapper(estimator: Any, *arguments: Any, **options: Any) -> Any:
-        one = object.__new__(type(estimator))
-        one.__dict__ = {**vars(estimator), "_original": original(estimator)}
-        with at_work():
-            return method(one, *arguments, **options)
+        one, before = object.__new__(type(estimator)), dict(vars(estimator))
+        before["_original"] = original(estimator)
+        one.__dict__ = dict(before)
+        try:
+            with at_work():
+                return method(one, *arguments, **options)
+        finally:
+            for name, value in vars(one).items():
+                if name not in before or before[name] is not value:
+                    vars(estimator)[name] = value
 
     return wrapper  # type: ignore[return-value]
 

@@ -104,7 +104,7 @@ class OnlineModel:
         now = self._parameters_of(estimator)
         changed = [name for name, value in self.parameters.items() if now[name] != value]
         if changed:
-            own = "epsilon" if "epsilon" in estimator.get_params(deep=False) else "class_weight"
+            own = "epsilon" if hasattr(estimator, "epsilon") else "class_weight"
             raise ValueError(
                 f"batch_size, sampling, projection, average, step, fit_intercept, "
                 f"intercept_scaling, C, lam, loss and {own} must be those of the first call to "

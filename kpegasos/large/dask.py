@@ -199,9 +199,10 @@ def _partitions(X: Any, y: Any, sample_weight: Any) -> tuple[list[Any], list[tup
     for name, (array, ndim) in given.items():
         is_array = hasattr(array, "to_delayed") and hasattr(array, "chunks")
         if not is_array or getattr(array, "ndim", None) != ndim:
+            hint = ": pass .to_dask_array(lengths=True)" if hasattr(array, "to_dask_array") else ""
             raise ValueError(
                 f"{name} must be a Dask array of {ndim} dimension{'s'[: ndim - 1]}, "
-                f"got {type(array).__name__} instead"
+                f"got {type(array).__name__} instead{hint}"
             )
         if array.chunks[0] != X.chunks[0]:
             raise ValueError(

@@ -33,6 +33,7 @@ from kpegasos.fitting.inputs import (
 )
 from kpegasos.fitting.model import (
     fitted,
+    of_one_model,
     parameters_read_later,
     problem_digest,
     set_model,
@@ -396,9 +397,9 @@ class PegasosSVCCV(
 
     @property
     def coef_(self) -> np.ndarray:
-        """Primal weights of each pair, of shape (n_pairs, n_features); linear kernel only."""
+        """Weights of the features of each pair; linear kernel only."""
         check_is_fitted(self, "best_estimator_")
-        return self.best_estimator_.coef_
+        return np.asarray(self.best_estimator_.coef_)
 
     @property
     def scorer_(self) -> Any:
@@ -407,6 +408,7 @@ class PegasosSVCCV(
         return make_scorer_of(self.scoring)
 
     @available_if(_calibrates)
+    @of_one_model
     def predict_proba(self, X: Any) -> np.ndarray:
         """Calibrated probabilities of the classes; with ``calibration`` only.
 

@@ -2,8 +2,11 @@
 
 from inspect import signature
 
+import numpy as np
 import pytest
-from sklearn.base import is_regressor
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.datasets import load_iris
+from sklearn.feature_selection import RFE
 from sklearn.linear_model import SGDClassifier
 from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
 from sklearn.utils.estimator_checks import check_class_weight_classifiers, parametrize_with_checks
@@ -89,3 +92,92 @@ def test_every_parameter_of_theirs_is_ours_or_has_a_counterpart(theirs, ours):
     for name in COUNTERPARTS:
         with pytest.raises(TypeError, match=f"{ours.__name__} has no parameter '{name}'; its cou"):
             ours(**{name: 1})
+
+
+# --- subclasses, and what is set or looked at after a fit ---
+
+ALL = pytest.mark.parametrize(
+    "Estimator", [PegasosSVC, LinearPegasosSVC, PegasosSVR, LinearPegasosSVR, PegasosSVCCV]
+)
+IRIS = load_iris(return_X_y=True)
+
+
+@ALL
+def test_subclass_may_pass_on_some_parameters(Estimator):
+    class Own(Estimator):
+        def __init__(self, note=None, random_state=None):
+            super().__init__(random_state=random_state)
+            self.note = note
+
+    expected = Estimator(random_state=0).fit(*IRIS).predict(IRIS[0])
+    np.testing.assert_array_equal(clone(Own("a", 0)).fit(*IRIS).predict(IRIS[0]), expected)
+    if hasattr(Estimator, "partial_fit"):
+        begin = {"classes": np.unique(IRIS[1])} if is_classifier(Estimator()) else {}
+        assert np.min(Own().partial_fit(*IRIS, **begin).partial_fit(*IRIS).n_steps_) >= 200
+
+
+def test_warm_start_of_a_subclass_refuses_another_value_of_what_it_does_not_pass_on():
+    class Own(LinearPegasosSVC):
+        def __init__(self, note=None):
+            super().__init__(warm_start=True, random_state=0, epochs=1)
+            self.note = note
+
+    model = Own().fit(*IRIS).fit(*IRIS)
+    model.C = 2.0
+    with pytest.raises(ValueError, match="warm_start=True goes on with the earlier fit"):
+        model.fit(*IRIS)
+
+
+@ALL
+def test_what_a_hook_keeps_on_an_estimator_stays_there(Estimator):
+    class Counting(Estimator):
+        def _validate(self, X, *arguments, **options):
+            self.n_seen = getattr(self, "n_seen", 0) + 1
+            return super()._validate(X, *arguments, **options)
+
+    model = Counting(random_state=0).fit(*IRIS)
+    for _ in range(2):
+        model.predict(IRIS[0])
+    with pytest.raises(ValueError, match="3 features"):
+        model.predict(IRIS[0][:, :3])
+    assert model.n_seen == 4
+
+
+@pytest.mark.parametrize("Estimator", [PegasosSVC, LinearPegasosSVC, PegasosSVCCV])
+def test_votes_are_by_the_parameters_as_they_are_now(Estimator):
+    X, y = IRIS
+    model = Estimator(random_state=0).fit(X, y)
+    of_classes = model.decision_function(X)
+    of_pairs = model.set_params(decision_function_shape="ovo").decision_function(X)
+    again = clone(model).fit(X, y)
+    np.testing.assert_array_equal(of_pairs, again.decision_function(X))
+    lower, upper = model.decision_bounds(X)
+    assert ((lower <= of_pairs) & (of_pairs <= upper)).all()
+    model.set_params(decision_function_shape="ovr", break_ties=True)
+    np.testing.assert_array_equal(model.predict(X), of_classes.argmax(axis=1))
+    with pytest.raises(ValueError, match="decision_function_shape must be one of"):
+        model.set_params(decision_function_shape="all").decision_function(X)
+    with pytest.raises(ValueError, match="break_ties must be True or False"):
+        model.set_params(decision_function_shape="ovr", break_ties="yes").predict(X)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        (PegasosSVC(kernel="linear", fit_intercept="free"), SVC(kernel="linear")),
+        (PegasosSVR(kernel="linear", fit_intercept="free"), SVR(kernel="linear")),
+    ],
+    ids=str,
+)
+def test_weights_of_a_linear_kernel_are_theirs_and_not_to_be_written_to(ours, theirs):
+    X, y = IRIS[0][:100], IRIS[1][:100] * 2.0
+    ours.set_params(polish=True, tol=1e-7, random_state=0).fit(X, y)
+    np.testing.assert_allclose(ours.coef_, theirs.set_params(tol=1e-7).fit(X, y).coef_, atol=1e-3)
+    with pytest.raises(ValueError, match="read-only"):
+        ours.coef_[0, 0] = 99.0
+    chosen = RFE(ours, n_features_to_select=2).fit(X, y)
+    np.testing.assert_array_equal(
+        chosen.support_, RFE(theirs, n_features_to_select=2).fit(X, y).support_
+    )
+    with pytest.raises(AttributeError, match="kernel='linear'"):
+        _ = ours.set_params(kernel="rbf", tol=1e-2).fit(X, y).coef_

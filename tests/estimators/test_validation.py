@@ -19,6 +19,7 @@ from kpegasos import (
     LinearPegasosSVC,
     LinearPegasosSVR,
     PegasosSVC,
+    PegasosSVCCV,
     PegasosSVR,
     linear_rows,
     losses,
@@ -204,8 +205,9 @@ def test_given_matrix_may_be_rounded_but_neither_unsymmetric_nor_sparse_nor_narr
     ):
         assert_rejected(clf, wrong, Y, match)
     clf.fit(gram, Y)
-    with pytest.raises(ValueError, match=r"59 features.*expecting 60"):
-        clf.predict(gram[:, :-1])
+    for model in (clf, PegasosSVCCV([1.0], kernel="precomputed", cv=2).fit(gram, Y)):
+        with pytest.raises(ValueError, match=r"kernel values with the 60 training.*\(60, 59\)"):
+            model.predict(gram[:, :-1])
     with pytest.raises(TypeError, match=r"(?i)sparse"):
         clf.fit(sparse.csr_matrix(gram), Y)
 
@@ -225,6 +227,11 @@ def test_cache_mb_that_is_asked_for_is_enough(cache):
     clf.set_params(cache_mb=1.01 * needed).fit(*IRIS)
     with pytest.raises(ValueError, match="cache_mb"):
         clf.set_params(cache_mb=0.5 * needed).fit(*IRIS)
+
+
+def test_text_for_a_function_of_vectors_is_told_of_pairwise_kernels():
+    match = "real numbers, unless the kernel is a PairwiseKernel: could not convert string"
+    assert_rejected(PegasosSVC(kernel=lambda A, B: A @ B.T), ["ab", "b"] * 30, Y, match)
 
 
 # --- streams and functions ---

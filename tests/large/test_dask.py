@@ -7,6 +7,7 @@ import threading
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
 from chunk_cases import by_the_book, in_chunks, vector
 from joblib import parallel_config
@@ -148,6 +149,8 @@ def test_collections_that_do_not_fit_together_are_refused(client, integers):
         assert not hasattr(model, "coef_")
 
     fails("X must be a Dask array of 2 dimensions, got ndarray", X=X)
+    frame = pytest.importorskip("dask.dataframe").from_pandas(pd.DataFrame(X), npartitions=2)
+    fails(r"X must be a Dask array .*got DataFrame instead: pass .to_dask_array\(lengths", X=frame)
     fails("y must be a Dask array of 1 dimension, got ndarray", y=integers.y)
     fails(r"y must be chunked like the rows of X, \(30, 7\)", y=in_chunks(integers.y, [37]))
     fails("X must be chunked along the rows only, got 2", X=rows.rechunk(((30, 7), (2, 1))))

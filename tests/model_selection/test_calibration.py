@@ -54,6 +54,21 @@ def test_calibration_makes_no_further_fits(monkeypatch):
     assert hasattr(small(calibration="sigmoid"), "predict_proba")
 
 
+def test_probabilities_are_of_one_search_though_another_is_fitted_meanwhile(monkeypatch):
+    X, y = blobs()
+    search, decide = small(calibration="sigmoid").fit(X, y), PegasosSVCCV._decide
+    expected = search.predict_proba(X)
+
+    def refit(one, rows):
+        monkeypatch.undo()
+        search.fit(X[::-1] + 1.0, y)
+        return decide(one, rows)
+
+    monkeypatch.setattr(PegasosSVCCV, "_decide", refit)
+    np.testing.assert_array_equal(search.predict_proba(X), expected)
+    assert not np.array_equal(search.predict_proba(X), expected)
+
+
 def test_calibration_works_with_metadata_routing():
     X, y = blobs()
     weight = np.where(y == 0, 2.0, 1.0)
