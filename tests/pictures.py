@@ -1,7 +1,8 @@
 """Figures held against small pictures in ``tests/baseline``.
 
-Pictures have no text, since fonts differ between machines. After a wanted change,
-``UPDATE_BASELINES=1 python -m pytest tests/plotting`` draws them again.
+Pictures have no text and no layout that makes room for it, since fonts differ between machines.
+After a wanted change, ``UPDATE_BASELINES=1 python -m pytest tests/plotting tests/test_docs.py``
+draws them again.
 """
 
 from __future__ import annotations
@@ -25,12 +26,14 @@ _TOLERANCE = 2.0
 def _draw(picture: Callable[[Axes], object], path: Path) -> None:
     with rc_context():
         rcdefaults()
-        figure, ax = plt.subplots(figsize=(4, 3), dpi=60)
+        _, ax = plt.subplots(figsize=(4, 3))
         picture(ax)
+        figure = plt.gcf()  # which may be another one
         for text in figure.findobj(Text):
             text.set_visible(False)
-        figure.savefig(path, metadata={"Software": None})
-        plt.close(figure)
+        figure.set_layout_engine("none")
+        figure.savefig(path, dpi=60, metadata={"Software": None})
+        plt.close("all")
 
 
 def difference(picture: Callable[[Axes], object], name: str, folder: Path) -> str | None:

@@ -9,7 +9,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from matplotlib import pyplot as plt
+from pictures import difference
+from PIL import Image
 
 import kpegasos
 
@@ -40,18 +44,52 @@ def test_every_public_name_is_in_the_api_pages(module):
     assert expected <= documented()
 
 
-PAGES = """index getting_started migration choosing user_guide playground model_selection
-costly_kernels exports your_own_variant guarantees"""
+def code_of(page):
+    """The blocks of Python on a page."""
+    return re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
 
 
-@pytest.mark.parametrize("page", PAGES.split())
+README = ROOT / "README.md"
+PAGES = [page for page in (README, *sorted(DOCS.rglob("*.md"))) if code_of(page)]
+
+
+@pytest.fixture
+def drawing(monkeypatch):
+    """Drawing without a screen."""
+    plt.switch_backend("Agg")
+    monkeypatch.setattr(plt, "show", lambda: None)
+    with plt.rc_context():
+        plt.rcdefaults()
+        yield
+    plt.close("all")
+
+
+@pytest.mark.usefixtures("drawing")
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_code_of_the_pages_runs(page):
-    text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```python\n(.*?)```", text, re.S)
-    assert blocks
     namespace = {}
-    for block in blocks:
-        exec(compile(block, page, "exec"), namespace)
+    for block in code_of(page):
+        exec(compile(block, page.name, "exec"), namespace)
+
+
+def first_look(_):
+    """The README's first code."""
+    exec(code_of(README)[0], {})
+
+
+def shrunk(path):
+    with Image.open(path) as image:
+        return np.asarray(image.convert("RGB").resize((450, 325), Image.Resampling.BOX), float)
+
+
+@pytest.mark.usefixtures("drawing")
+def test_first_code_of_the_readme_draws_the_picture_above_it(tmp_path):
+    assert difference(first_look, "first_look", tmp_path) is None
+    first_look(None)
+    plt.savefig(tmp_path / "drawn.png", dpi=150)
+    apart = shrunk(tmp_path / "drawn.png") - shrunk(ROOT / "figures" / "first_look.png")
+    # Fonts that are a bit wider move everything, by 14; another size or model is 40 away.
+    assert np.sqrt(np.mean(apart**2)) < 25
 
 
 @pytest.mark.skipif(not importlib.util.find_spec("sphinx"), reason="needs kpegasos[docs]")

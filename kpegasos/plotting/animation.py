@@ -224,6 +224,7 @@ class TrainingAnimation:
 
     figure_: Figure
 
+    @checks.by_name
     def __init__(
         self,
         *,
@@ -405,11 +406,9 @@ class TrainingAnimation:
         if not hasattr(self, "figure_"):
             self.plot()
             plt.close(self.figure_)  # or a notebook would show it once more
-        # The first layout serves all frames: nothing jumps, and without an engine, even one that
-        # does nothing, matplotlib draws a frame once and not twice.
+        # The first layout serves all frames: nothing jumps.
         self.figure_.draw_without_rendering()
-        with rc_context({"figure.autolayout": False, "figure.constrained_layout.use": False}):
-            self.figure_.set_layout_engine(None)
+        self.figure_.set_layout_engine("none")
         page = partial(PageWriter, embed_frames=True, embed_limit=_EMBED_MB)
         writer: Any = {".gif": GifWriter, ".mp4": FFMpegWriter}.get(path.suffix, page)(fps=fps)
         # Whole or not at all: a writer that is interrupted writes the frames that it has.

@@ -5,9 +5,10 @@ What is read from a fitted estimator is checked too.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
+from functools import wraps
 from itertools import combinations
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -16,6 +17,24 @@ from sklearn.utils.validation import check_is_fitted
 
 from kpegasos.solvers.result import History
 from kpegasos.utils.validation import as_array, shown
+
+Init = TypeVar("Init", bound=Callable[..., None])
+
+
+def by_name(init: Init) -> Init:
+    """Tell who gives a display an estimator and data which method takes these."""
+
+    @wraps(init)
+    def checked(self: Any, *unnamed: Any, **numbers: Any) -> None:
+        if unnamed:
+            name = type(self).__name__
+            raise TypeError(
+                f"{name} takes stored numbers by their names, got {len(unnamed)} without one: "
+                f"{name}.from_estimator takes an estimator"
+            )
+        init(self, **numbers)
+
+    return cast(Init, checked)
 
 
 def numbers(name: str, values: Any, *, ndim: int | None = None) -> NDArray[np.float64]:

@@ -92,7 +92,7 @@ class ConvergenceDisplay(AxesDisplay):
     optimum_ : Line2D or None
         The line at the optimum beside objectives.
     legend_ : Legend or None
-        The legend beside the axes; None if there is none.
+        The legend in the axes; None if there is none.
     ax_ : Axes
         The axes that the curves were drawn on.
     figure_ : Figure
@@ -128,6 +128,7 @@ class ConvergenceDisplay(AxesDisplay):
     vacuous_: dict[str, Collection | None]
     optimum_: Line2D | None
 
+    @checks.by_name
     def __init__(
         self,
         *,
@@ -276,7 +277,7 @@ class ConvergenceDisplay(AxesDisplay):
             ground shaded, where it allows for more than that. Where the optimum is not known, the
             dual bound stands for it, or 0.
         legend : bool, default=True
-            Whether to add a legend, to the right of the axes and so never over the curves.
+            Whether to add a legend, of what that of no other axes of the figure says already.
         **line_style
             Options of ``Axes.plot`` for every curve.
 

@@ -76,7 +76,7 @@ class DecisionRegionDisplay(AxesDisplay):
     support_ : PathCollection or None
         The rings round the support vectors; None if there are none.
     legend_ : Legend or None
-        The legend beside the axes; None if there is none.
+        The legend in the axes; None if there is none.
     ax_ : Axes
         The axes that the regions were drawn on.
     figure_ : Figure
@@ -110,6 +110,7 @@ class DecisionRegionDisplay(AxesDisplay):
     points_: list[PathCollection]
     support_: PathCollection | None
 
+    @checks.by_name
     def __init__(
         self,
         *,
@@ -282,7 +283,7 @@ class DecisionRegionDisplay(AxesDisplay):
         ax : Axes, default=None
             Axes to draw on; those of a new figure if None.
         legend : bool, default=True
-            Whether to add a legend, to the right of the axes and so never over the data.
+            Whether to add a legend, of what that of no other axes of the figure says already.
         max_count : float, default=None
             Count of the largest ring, the same for figures to be compared; the largest of
             ``counts`` if None.
@@ -332,30 +333,23 @@ class DecisionRegionDisplay(AxesDisplay):
             If called before `plot`.
         """
         handles: list[Artist] = [*self.points_]
-        if self.support_ is not None and self.counts is None:
-            handles.append(self.support_)
-        labels = [str(handle.get_label()) for handle in handles]
-        if self.support_ is not None and self.counts is not None:
-            ends = np.unique([self.counts.min(), self.counts.max()])
-            texts = [f"{end:,}" if ends.dtype.kind in "iu" else f"{end:.2g}" for end in ends]
-            # Two ends may read alike; a marker is as wide as the ring of the same area.
-            for text, area in dict(zip(texts, self._areas(ends), strict=True)).items():
-                ring: dict[str, Any] = {
-                    "markerfacecolor": "none",
-                    "markeredgecolor": ink(),
-                    "linestyle": "none",
-                }
-                ring |= {"marker": "o", "markeredgewidth": 0.6, "markersize": np.sqrt(area)}
-                handles.append(Line2D([], [], **ring))
-                labels.append(f"support vector, α = {text}")
+        labels = [str(points.get_label()) for points in self.points_]
+        if self.support_ is not None:
+            least = 36.0 if self.counts is None else float(self._areas(self.counts.min()))
+            handles.append(_ring(least))
+            labels.append("support vector")
+        if self.support_ is not None and self.counts is not None and np.ptp(self.counts):
+            most = self.counts.max()
+            handles.append(_ring(float(self._areas(most))))
+            labels.append(f"α = {most:,}" if self.counts.dtype.kind in "iu" else f"α = {most:.2g}")
         if self.lines_ is not None:
-            handles += [Line2D([], [], color=ink(), linestyle=line) for line in ("-", "--")]
-            labels += ["f(x) = 0", "f(x) = ±1"]
+            handles.append(Line2D([], [], color=ink(), linestyle="--"))
+            labels.append("f(x) = ±1")
         return handles, labels
 
-    def _areas(self, counts: np.ndarray) -> np.ndarray:
+    def _areas(self, counts: ArrayLike) -> np.ndarray:
         """Return the areas of rings in points²: from 20 for a count of none to 220 for the top."""
-        known = self.counts if self.counts is not None else counts
+        known = np.zeros(1) if self.counts is None else self.counts
         top = float(known.max()) if self._max_count is None else self._max_count
         return np.asarray(20.0 + 200.0 * np.asarray(counts, dtype=float) / (top or 1.0))
 
@@ -389,6 +383,13 @@ class DecisionRegionDisplay(AxesDisplay):
         return image
 
 
+def _ring(area: float) -> Line2D:
+    """Return the entry of a legend for rings of an area: a marker is as wide as such a ring."""
+    look: dict[str, Any] = {"marker": "o", "linestyle": "none", "markersize": np.sqrt(area)}
+    look |= {"markerfacecolor": "none", "markeredgecolor": ink(), "markeredgewidth": 0.6}
+    return Line2D([], [], **look)
+
+
 class MarginHistogramDisplay(AxesDisplay):
     """Histogram of the margins y f(x), with the shares of examples below 0 and below 1.
 
@@ -408,7 +409,7 @@ class MarginHistogramDisplay(AxesDisplay):
     lines_ : list of Line2D
         The lines at 0 and at 1.
     legend_ : Legend or None
-        The legend beside the axes; None if there is none.
+        The legend in the axes; None if there is none.
     ax_ : Axes
         The axes that the histogram was drawn on.
     figure_ : Figure
@@ -440,6 +441,7 @@ class MarginHistogramDisplay(AxesDisplay):
     bars_: list[BarContainer]
     lines_: list[Line2D]
 
+    @checks.by_name
     def __init__(self, *, margins: ArrayLike, y: ArrayLike) -> None:
         self.y = checks.labels("y", y)
         self.margins = checks.one_for_each("margins", margins, self.y.size, "labels")
@@ -557,7 +559,7 @@ class MarginHistogramDisplay(AxesDisplay):
         bins : int, sequence or str, default="auto"
             Bins as `numpy.histogram_bin_edges` takes them.
         legend : bool, default=True
-            Whether to add a legend, to the right of the axes and so never over the bars.
+            Whether to add a legend, of what that of no other axes of the figure says already.
         **bar_style
             Options of ``Axes.hist``.
 

@@ -108,6 +108,7 @@ class OneVsOneDisplay:
     texts_: dict[str, list[Text]]
     figure_: Figure
 
+    @checks.by_name
     def __init__(self, *, values: Mapping[str, ArrayLike], classes: Sequence[Any]) -> None:
         self.classes = _names_of(classes, "classes")
         self.values = {
@@ -327,6 +328,7 @@ class ValidationSurfaceDisplay:
     chosen_: dict[str, Rectangle | None]
     figure_: Figure
 
+    @checks.by_name
     def __init__(
         self,
         *,

@@ -111,6 +111,7 @@ class RegularizationPathDisplay:
     marks_: dict[str, list[Line2D]]
     figure_: Figure
 
+    @checks.by_name
     def __init__(
         self,
         *,

@@ -7,6 +7,7 @@ orange are alike, and so are green and purple.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,12 @@ from matplotlib import pyplot as plt
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis, XAxis
+from matplotlib.colors import to_rgba_array
 from matplotlib.figure import Figure
+from matplotlib.gridspec import GridSpec, SubplotParams
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.legend import Legend
+from matplotlib.lines import Line2D
 from matplotlib.ticker import AutoLocator, LogFormatterSciNotation, LogLocator, NullLocator
 
 from kpegasos.plotting import checks
@@ -35,6 +39,15 @@ BESIDE: dict[str, Any] = {
     "bbox_to_anchor": (1.02, 1.0),
     "borderaxespad": 0.0,
     "frameon": False,
+}
+#: A legend inside of axes, which may be narrow.
+INSIDE: dict[str, Any] = {
+    "loc": "best",
+    "fontsize": "small",
+    "framealpha": 0.8,
+    "handlelength": 1.5,
+    "handletextpad": 0.5,
+    "labelspacing": 0.3,
 }
 #: Where there is no number.
 MISSING: dict[str, Any] = {"facecolor": "white", "edgecolor": GREY, "hatch": "////"}
@@ -176,17 +189,53 @@ def legend_above(
     return axes[0].legend(handles, labels, frameon=False, **place)
 
 
+def _lay_out(ax: Axes) -> None:
+    """Lay out a figure that nobody else has: plain margins may cut the labels of small axes."""
+    figure, place = ax.get_figure(root=True), ax.get_subplotspec()
+    assert figure is not None
+    plain = figure.get_layout_engine() is None and vars(figure.subplotpars) == vars(SubplotParams())
+    grid = place.get_topmost_subplotspec().get_gridspec() if plain and place else None
+    if isinstance(grid, GridSpec) and not grid.locally_modified_subplot_params():
+        figure.set_layout_engine("constrained")
+
+
+def _said(legend: Legend | None) -> list[tuple[str, bytes]]:
+    """Return the texts of a legend, each with the colour that it explains."""
+    if legend is None:
+        return []
+    handles: list[Any] = legend.legend_handles
+    colors = [
+        handle.get_color() if isinstance(handle, Line2D) else handle.get_facecolor()
+        for handle in handles
+    ]
+    return [
+        (text.get_text(), to_rgba_array(color).tobytes())
+        for text, color in zip(legend.get_texts(), colors, strict=True)
+    ]
+
+
 class AxesDisplay:
-    """A display on one set of axes, with a legend beside them."""
+    """A display on one set of axes, with a legend inside them."""
 
     figure_: Figure
 
     def _take_axes(self, ax: Axes | None) -> Axes:
-        """Keep the axes given, or those of a new figure that makes room for a legend."""
-        self.ax_ = plt.subplots(layout="constrained")[1] if ax is None else checks.axes(ax)
+        """Keep the axes given, or those of a new figure."""
+        self.ax_ = plt.subplots()[1] if ax is None else checks.axes(ax)
         self.figure_ = self.ax_.get_figure(root=True)  # type: ignore[assignment]
+        _lay_out(self.ax_)
         return self.ax_
 
     def _add_legend(self, wanted: bool, handles: Sequence[Artist], labels: Sequence[str]) -> None:
-        shown = as_flag("legend", wanted)
-        self.legend_ = self.ax_.legend(handles, labels, **BESIDE) if shown else None
+        """Add a legend of what that of no other axes of the figure says already."""
+        self.legend_ = None
+        if not as_flag("legend", wanted):
+            return
+        others = [ax.get_legend() for ax in self.figure_.axes if ax is not self.ax_]
+        known = set(chain.from_iterable(map(_said, others)))
+        legend = self.ax_.legend(handles, labels, **INSIDE)
+        new = [at for at, entry in enumerate(_said(legend)) if entry not in known]
+        legend.remove()
+        if new:
+            left = [handles[at] for at in new], [labels[at] for at in new]
+            self.legend_ = self.ax_.legend(*left, **INSIDE)

@@ -55,7 +55,7 @@ def test_regions_rings_grow_with_the_counts(ax, moons):
     slope = np.diff(areas[np.argsort(counts)])
     expected = np.diff(np.sort(counts)) * (areas.max() - 20) / counts.max()
     np.testing.assert_allclose(slope, expected, atol=1e-9)
-    assert f"support vector, α = {counts.min():,}" in texts(display.legend_)
+    assert texts(display.legend_)[2:4] == ["support vector", f"α = {counts.max():,}"]
 
 
 def test_regions_new_axes_and_estimator_of_scikit_learn(moons):
@@ -64,11 +64,7 @@ def test_regions_new_axes_and_estimator_of_scikit_learn(moons):
     display = DecisionRegionDisplay.from_estimator(model, X, y)
     assert display.ax_.get_xlim()[0] == pytest.approx(X[:, 0].min() - 0.2)
     np.testing.assert_allclose(display.counts, np.abs(model.dual_coef_[0]))
-    assert "support vector, α = 1" in texts(display.legend_)
-    display.figure_.canvas.draw()
-    legend, panel = display.legend_.get_window_extent(), display.ax_.get_window_extent()
-    assert panel.x1 < legend.x0
-    assert legend.x1 <= display.figure_.bbox.x1
+    assert texts(display.legend_)[2:4] == ["support vector", "α = 1"]
 
 
 def test_regions_of_models_with_and_without_counts(ax, moons):
@@ -81,7 +77,7 @@ def test_regions_of_models_with_and_without_counts(ax, moons):
     model = LinearPegasosSVC(random_state=0).fit(X, y)
     display = DecisionRegionDisplay.from_estimator(model, X, y, ax=ax)
     assert display.support_ is None
-    assert texts(display.legend_) == ["class 0", "class 1", "f(x) = 0", "f(x) = ±1"]
+    assert texts(display.legend_) == ["class 0", "class 1", "f(x) = ±1"]
     display = DecisionRegionDisplay.from_estimator(model, X, y, support=model.support_, ax=ax)
     np.testing.assert_allclose(display.support_.get_offsets(), X[model.support_])
     np.testing.assert_array_equal(display.counts, model.alpha_[model.support_])
@@ -97,7 +93,7 @@ def test_regions_several_classes_with_names_and_counts_summed_over_pairs(ax):
         display = DecisionRegionDisplay.from_estimator(model, X, y, support=support, ax=ax)
         rows = model.support_ if support is None else support
         np.testing.assert_array_equal(display.counts, counts.sum(axis=0)[rows])
-        assert f"support vector, α = {display.counts.max():,}" in texts(display.legend_)
+        assert f"α = {display.counts.max():,}" in texts(display.legend_)
     assert display.lines_ is None
     assert texts(display.legend_)[:4] == ["ant", "bee", "cat", "dog"]
     grid = np.column_stack([part.ravel() for part in np.meshgrid(display.xx, display.yy)])

@@ -14,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from sklearn.svm import SVC
 
+import kpegasos.plotting
 from kpegasos import LinearPegasosSVC, PegasosSVC
 from kpegasos.plotting import (
     ConvergenceDisplay,
@@ -184,6 +185,13 @@ def test_what_does_not_fit_is_refused(call, parts):
     with pytest.raises(ValueError, match=says(*parts)):
         call()
     assert plt.get_fignums() == before
+
+
+@pytest.mark.parametrize("name", [name for name in kpegasos.plotting.__all__ if name != "COLORS"])
+def test_display_of_an_estimator_says_which_method_takes_it(name):
+    display = getattr(kpegasos.plotting, name)
+    with pytest.raises(TypeError, match=rf"{name} takes .* got 3 .* {name}\.from_estimator takes"):
+        display(iris(), [[0.0]], [0])
 
 
 def test_what_is_not_fitted_is_refused():
