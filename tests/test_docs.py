@@ -14,8 +14,11 @@ import pytest
 from matplotlib import pyplot as plt
 from pictures import difference
 from PIL import Image
+from sklearn.datasets import make_moons
+from sklearn.metrics.pairwise import rbf_kernel
 
 import kpegasos
+from kpegasos.reference import index_stream, pegasos_kernel
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -75,6 +78,18 @@ def test_code_of_the_pages_runs(page):
 def first_look(_):
     """The README's first code."""
     exec(code_of(README)[0], {})
+
+
+def test_five_lines_of_the_readme_and_the_gallery_count_as_the_reference_does():
+    lines, namespace = code_of(README)[1], {}
+    exec(lines, namespace)
+    gallery = (DOCS / "examples" / "plot_18_eight_ways_to_get_it_wrong.py").read_text("utf-8")
+    assert lines.partition("def ")[2] in gallery
+    X, y = make_moons(40, noise=0.2, random_state=0)
+    K, y = rbf_kernel(X), 2 * y - 1
+    draws = index_stream(40, 500, random_state=0)
+    counts = pegasos_kernel(K, y, 0.01, draws).alpha
+    np.testing.assert_allclose(namespace["pegasos"](K, y, 0.01, draws), counts * y / (0.01 * 500))
 
 
 def shrunk(path):
