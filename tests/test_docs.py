@@ -99,7 +99,8 @@ def shrunk(path):
 
 @pytest.mark.usefixtures("drawing")
 def test_first_code_of_the_readme_draws_the_picture_above_it(tmp_path):
-    assert difference(first_look, "first_look", tmp_path) is None
+    changed = difference(first_look, "first_look", tmp_path)
+    assert changed is None, "run `python -m experiments first_look`, and see tests/pictures.py"
     first_look(None)
     plt.savefig(tmp_path / "drawn.png", dpi=150)
     apart = shrunk(tmp_path / "drawn.png") - shrunk(ROOT / "figures" / "first_look.png")
