@@ -18,7 +18,7 @@ import numpy as np
 
 from kpegasos.kernels import gemm
 from kpegasos.utils.boundary import require_shape
-from kpegasos.utils.compiled import codegen, compiled, target_vectors
+from kpegasos.utils.compiled import compiled, target, target_vectors
 from kpegasos.utils.patience import heed
 
 #: Most features whose sums, of three terms, stay within 32 bits.
@@ -33,7 +33,7 @@ _SAMPLE = 1 << 14
 @cache
 def can_multiply() -> bool:
     """Tell whether the processor that numba compiles for adds such products, and loops may."""
-    _, _, features = codegen().magic_tuple()
+    _, _, features = target()
     needed = {64: "+avx512vnni", 32: "+avx2"}.get(target_vectors().bytes)
     return gemm.IMPLEMENTATION == "compiled" and needed in features.split(",")
 

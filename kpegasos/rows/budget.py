@@ -6,6 +6,7 @@ an account of what each of them may still touch, and one that comes late gets wh
 
 from __future__ import annotations
 
+import os
 import sys
 from threading import Lock
 from typing import Any, NamedTuple
@@ -190,6 +191,10 @@ class Account:
 
     def __init__(self) -> None:
         self._grants: WeakSet[Grant] = WeakSet()
+        self.begin_child()
+
+    def begin_child(self) -> None:
+        """Forget who held the lock when this process was forked."""
         self._lock = Lock()
 
     @property
@@ -224,3 +229,5 @@ class Account:
 
 
 ACCOUNT = Account()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=ACCOUNT.begin_child)

@@ -1,19 +1,20 @@
-"""Numba's disk cache, keyed by what a compiled function depends on, and read only if it is whole.
+"""Compiling, and a disk cache that is keyed by what a compiled function depends on.
 
-Numba stamps a cached function with the time and size of its own file. It does not see an edit in
-another file: an overload, a function that it calls, a constant. So the stamp is replaced by a
-digest of all sources that the compiled code of a room may be made of: `SOURCES`. A function may
-then live where it belongs, and an edit compiles anew what it may change.
+Numba stamps a cached function with its own file. It does not see an edit in another file: an
+overload, a function that it calls, a constant. So the stamp is replaced by a digest of all sources
+that the compiled code of a room may be made of: `SOURCES`. A function may then live where it
+belongs, and an edit compiles anew what it may change.
 
 Numba's index also names a file before that is written, and trusts whatever bytes it finds there.
-`_Files` takes the place of index and files.
-
-A wheel carries what is compiled for the levels of x86-64 (`LEVELS`). Where it has the processor's
-level, all that is not in it is compiled for that level too, and so has the same bits.
+`_Files` takes the place of index and files, each of which is whole or not there at all.
 
 What is compiled elsewhere, or for types from elsewhere, such as somebody's own view of rows, is not
 kept on disk.
 Their sources are not in the digest, and a process that cannot import them could not read the cache.
+
+Names of numba that are not public stand in this file alone, and each is asked for before it is
+used. Without it functions are compiled in each process anew, or take longer to compile, or nobody
+is told that they are.
 """
 
 from __future__ import annotations
@@ -30,10 +31,10 @@ import time
 import uuid
 import warnings
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import cache
+from importlib import import_module
 from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -41,14 +42,6 @@ import llvmlite
 import numba
 from llvmlite import binding
 from numba import njit
-from numba.core import event, serialize
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
-from numba.core.codegen import JITCodeLibrary, JITCPUCodegen, get_host_cpu_features
-from numba.core.compiler_lock import global_compiler_lock
-from numba.core.environment import lookup_environment
-from numba.core.registry import CPUDispatcher
-from numba.core.runtime import rtsys
-from numba.core.types import BaseTuple
 from numba.extending import register_jitable
 
 #: Rooms and files that the compiled functions of a room are made of; a test looks for others.
@@ -60,18 +53,39 @@ SOURCES = {
     "utils": ("utils/compiled.py", "utils/validation.py"),
 }
 
-#: What wheels are compiled for: names of processors for LLVM, and the features that loops make use
-#: of. AVX-512 without byte products has none, as the lower level would be slower.
-_AVX2 = "+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe"
-_AVX512 = "+avx512bw,+avx512cd,+avx512dq,+avx512f,+avx512vl,+avx512vnni"
-LEVELS = {"x86-64-v3": _AVX2, "x86-64-v4": f"{_AVX2},{_AVX512}"}
-
 #: Sums may be reordered and fused; nothing may assume that values are finite.
 FAST: Any = {"reassoc", "contract"}
 #: No way in from C; a division by zero is infinite, and raises nothing that had to be compiled.
 _OPTIONS: Any = {"no_cfunc_wrapper": True, "error_model": "numpy"}
 #: Options of overloads, which are parts of loops.
 OVERLOADS: Any = _OPTIONS | {"fastmath": FAST, "nogil": True}
+
+
+def _named(module: str, name: str, otherwise: Any = None) -> Any:
+    """Return what a name of numba's that is not public stands for, if this numba has it."""
+    with suppress(ImportError):
+        return getattr(import_module(module), name, otherwise)
+    return otherwise
+
+
+def _are_there(*found: Any) -> bool:
+    return not any(each is None or each is object for each in found)
+
+
+def _has(owner: Any, *names: str) -> bool:
+    return all(hasattr(owner, name) for name in names)
+
+
+_CPUDispatcher: Any = _named("numba.core.registry", "CPUDispatcher", object)
+_JITCodeLibrary: Any = _named("numba.core.codegen", "JITCodeLibrary", object)
+_JITCPUCodegen: Any = _named("numba.core.codegen", "JITCPUCodegen", object)
+_CompileResultCacheImpl: Any = _named("numba.core.caching", "CompileResultCacheImpl")
+_Listener: Any = _named("numba.core.event", "Listener", object)
+_install_listener: Any = _named("numba.core.event", "install_listener")
+_lookup_environment: Any = _named("numba.core.environment", "lookup_environment")
+_dumps: Any = _named("numba.core.serialize", "dumps")
+_rtsys: Any = _named("numba.core.runtime", "rtsys")
+_LOCK: Any = _named("numba.core.compiler_lock", "global_compiler_lock")
 
 
 @cache
@@ -108,7 +122,7 @@ def compiled(
         The decorator.
     """
     options = _OPTIONS | {
-        "no_cpython_wrapper": inner,
+        "no_cpython_wrapper": inner and _are_there(_CPUDispatcher),
         "nogil": True,
         "fastmath": fastmath,
         "error_model": error_model,
@@ -118,12 +132,10 @@ def compiled(
         dispatcher: Any = njit(**options)(function)
         if dispatcher is function:  # under NUMBA_DISABLE_JIT
             return function
-        dispatcher.__class__ = _InnerDispatcher if inner else _Dispatcher
+        if type(dispatcher) is _CPUDispatcher:
+            dispatcher.__class__ = _InnerDispatcher if inner else _Dispatcher
         if not inner and (room := _room_of(function)) in SOURCES:
-            try:
-                dispatcher._cache = _SourceCache(function, room)
-            except RuntimeError:  # numba finds no folder that can be written
-                _say_that_nothing_is_kept()
+            _keep(dispatcher, room)
         return dispatcher
 
     return decorate
@@ -134,13 +146,26 @@ def shared(function: Any) -> Any:
     return register_jitable(**_OPTIONS)(function)
 
 
+def _keep(dispatcher: Any, room: str) -> None:
+    """Have a function kept on disk, if numba can say what to keep and where."""
+    if not (_are_there(_CompileResultCacheImpl, _dumps) and hasattr(dispatcher, "_cache")):
+        _say_that_nothing_is_kept(_OTHER_NUMBA)
+        return
+    try:
+        dispatcher._cache = _SourceCache(dispatcher.py_func, room)
+    except RuntimeError:  # numba finds no folder that can be written
+        _say_that_nothing_is_kept(_NO_FOLDER)
+    except AttributeError:
+        _say_that_nothing_is_kept(_OTHER_NUMBA)
+
+
 def _room_of(kind: Any) -> str:
     """Return the room of a function or class; nothing for one from elsewhere."""
     package, room, *_ = f"{kind.__module__}..".split(".")
     return room if package == "kpegasos" else ""
 
 
-class _Part(JITCodeLibrary):
+class _Part(_JITCodeLibrary):
     """Code of a function that is optimised with its callers, and has no way in of its own.
 
     Numba optimises each function by itself and as a part of each of its callers, and makes machine
@@ -148,20 +173,26 @@ class _Part(JITCodeLibrary):
     """
 
     _is_part = False
-    _codegen: Any
 
     def finalize(self) -> None:
         """Link what the function calls; optimise and compile only what Python can call."""
-        defined = [each.name for each in self._final_module.functions if not each.is_declaration]
-        if any(name.startswith(_WAYS_IN) for name in defined):
-            super().finalize()
+        functions = self._final_module.functions
+        defined = [each.name for each in functions if not each.is_declaration]
+        self._is_part = not any(name.startswith(_WAYS_IN) for name in defined)
+        super().finalize()
+        if not self._is_part:
             self._set_environments()
-            return
-        for library in dict.fromkeys(self._linking_libraries):
-            self._reload_init.update(library._reload_init)
-            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
-        self._finalize_dynamic_globals()
-        self._is_part = self._finalized = True
+
+    def _optimize_final_module(self) -> None:
+        if not self._is_part:
+            super()._optimize_final_module()
+
+    def _finalize_final_module(self) -> None:
+        if self._is_part:
+            self._finalize_dynamic_globals()
+            self._finalized = True
+        else:
+            super()._finalize_final_module()
 
     def get_pointer_to_function(self, name: str) -> Any:
         """Return the address of a function; 0 if there is none."""
@@ -174,55 +205,51 @@ class _Part(JITCodeLibrary):
         return _Nobody if self._is_part else super().codegen
 
     def _set_environments(self) -> None:
+        codegen = super().codegen
         for each in self._final_module.global_variables:
-            found = lookup_environment(each.name)
-            if found is not None and self._codegen._engine.get_global_value_address(each.name):
-                self._codegen.set_env(each.name, found)
+            found = _lookup_environment(each.name)
+            if found is not None and codegen._engine.get_global_value_address(each.name):
+                codegen.set_env(each.name, found)
 
 
-#: Whether numba's libraries are those that `_Part` was written for; others compile as numba does.
-_HAS_PARTS = tuple(map(int, numba.__version__.split(".")[:2])) >= (0, 68)
 #: How numba's names of functions begin that Python or C can call.
 _WAYS_IN = ("_ZN7cpython", "cfunc.")
+#: What parts need of a library of numba's.
+_OF_LIBRARIES = (
+    "_final_module",
+    "_finalized",
+    "_ensure_finalized",
+    "_optimize_final_module",
+    "_finalize_final_module",
+    "_finalize_dynamic_globals",
+)
 
 
-class _Codegen(JITCPUCodegen):
-    """Numba's, with parts, for a level; without one for the processor that numba compiles for."""
+class _Codegen(_JITCPUCodegen):
+    """Numba's, with parts."""
 
-    _library_class = _Part if _HAS_PARTS else JITCodeLibrary
-
-    def __init__(self, level: str) -> None:
-        self.level = level
-        super().__init__("kpegasos")
-
-    def _get_host_cpu_name(self) -> Any:
-        return self.level or super()._get_host_cpu_name()
-
-    def _get_host_cpu_features(self) -> Any:
-        return LEVELS.get(self.level) or super()._get_host_cpu_features()
+    _library_class = _Part
 
 
 @cache
-def codegen() -> Any:
+def _codegen() -> Any:
     """Return what makes machine code of the package; whoever else uses numba keeps numba's own.
 
-    It is for the processor's level if that is shipped, unless the environment names a processor.
+    None, and numba's own serves the package too, where libraries are others than those that parts
+    are made for.
     """
-    config: Any = numba.config
-    level = level_of(get_host_cpu_features())
-    is_free = config.CPU_NAME is None and config.CPU_FEATURES is None
-    return _Codegen(level if is_free and level and _SHIPPED.joinpath(level).is_dir() else "")
-
-
-def level_of(features: str) -> str:
-    """Name the level of a processor with some features; it is empty if it has none."""
-    found = features.split(",")
-    level = "x86-64-v4" if "+avx512f" in found else "x86-64-v3"
-    return level if set(LEVELS[level].split(",")).issubset(found) else ""
-
-
-#: Folders of levels, which only a wheel has.
-_SHIPPED = files("kpegasos").joinpath("_compiled")
+    if not _are_there(_JITCodeLibrary, _JITCPUCodegen, _lookup_environment, _LOCK):
+        return None
+    with suppress(AttributeError, TypeError):
+        made: Any = _Codegen("kpegasos")
+        plain = _JITCodeLibrary(made, "names")
+        if (
+            isinstance(made.create_library("names"), _Part)
+            and _has(plain, *_OF_LIBRARIES)
+            and _has(made._engine, "get_global_value_address")
+        ):
+            return made
+    return None
 
 
 class _Nobody:
@@ -231,31 +258,41 @@ class _Nobody:
         """Set nothing: the code is not there yet."""
 
 
-class _Dispatcher(CPUDispatcher):
+class _Dispatcher(_CPUDispatcher):
     """A dispatcher that compiles what it calls as a part of it, and says so where that is long."""
 
-    _cache: Any
     targetctx: Any
 
     def compile(self, sig: Any) -> Any:
         """Compile for some types, or load what was compiled."""
         context = self.targetctx
-        with global_compiler_lock:
-            before, context._internal_codegen = context._internal_codegen, codegen()
-            if before is codegen():  # for a caller
+        with _LOCK or nullcontext():
+            before = getattr(context, "_internal_codegen", None)
+            own = None if before is None else _codegen()
+            if own is not None and before is own:  # for a caller
                 return super().compile(sig)
             collects = gc.isenabled()
             gc.disable()  # it takes a quarter of the time, and finds no garbage before the end
+            if own is not None:
+                context._internal_codegen = own
             try:
-                with event.install_listener("numba:compile", _herald):
+                with _heralded():
                     return super().compile(sig)
             finally:
-                context._internal_codegen = before
+                if own is not None:
+                    context._internal_codegen = before
                 if collects:
                     gc.enable()
 
 
-class _Herald(event.Listener):
+def _heralded() -> Any:
+    """Open a block that tells of what it compiles."""
+    if _are_there(_install_listener, _Listener):
+        return _install_listener("numba:compile", _herald)
+    return nullcontext()
+
+
+class _Herald(_Listener):
     """Says once that numba compiles, if that takes longer than nobody would notice.
 
     Functions that are compiled one soon after the other are one wait, of which one line tells.
@@ -306,6 +343,14 @@ def _may_tell() -> bool:
     )
 
 
+if _LOCK is not None and hasattr(os, "register_at_fork"):
+    # A child would wait for ever for what another thread held, and find it half done: so a fork
+    # waits until nobody compiles.
+    os.register_at_fork(
+        before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release
+    )
+
+
 class _InnerDispatcher(_Dispatcher):
     """A dispatcher whose functions have no wrapper for Python; a call through it would crash."""
 
@@ -316,74 +361,63 @@ class _InnerDispatcher(_Dispatcher):
         raise TypeError(f"{self.__name__} is for compiled callers")
 
 
+_NO_FOLDER = "set the environment variable NUMBA_CACHE_DIR to a folder that can be written"
+_OTHER_NUMBA = "install a numba that this version of kpegasos was tested with"
+
+
 @cache
-def _say_that_nothing_is_kept() -> None:
+def _say_that_nothing_is_kept(remedy: str) -> None:
     warnings.warn(
         "kpegasos is compiled in every process anew, which takes seconds, as numba cannot keep it: "
-        "set the environment variable NUMBA_CACHE_DIR to a folder that can be written",
+        f"{remedy}",
         RuntimeWarning,
         stacklevel=2,
     )
 
 
-class _Nowhere(_CacheLocator):
-    """A cache that cannot be written: shipped code can be read all the same."""
-
-    def __init__(self, line: int) -> None:
-        self._line = line
-
-    @classmethod
-    def from_function(cls, py_func: Any, py_file: Any) -> Any:
-        return cls(py_func.__code__.co_firstlineno)
-
-    def get_cache_path(self) -> str:
-        return os.devnull
-
-    def get_disambiguator(self) -> str:
-        return str(self._line)
-
-    def get_source_stamp(self) -> str:
-        return ""
-
-
-class _Results(CompileResultCacheImpl):
-    _locator_classes: Any = (*CompileResultCacheImpl._locator_classes, _Nowhere)
-
-
-class _SourceCache(FunctionCache):
-    """Numba's cache of one function, for types of the rooms that it is made of only.
-
-    The private names of numba in this class and above are the only ones that the package uses.
-    """
-
-    _impl_class = _Results
+class _SourceCache:
+    """What numba asks of the cache of one function, for types of the rooms that it is made of."""
 
     def __init__(self, function: Any, room: str) -> None:
-        super().__init__(function)
+        kept = _CompileResultCacheImpl(function)
         self._rooms = frozenset(SOURCES[room])
-        folder, name = Path(self._cache_path), self._impl.filename_base
-        shipped = _SHIPPED.joinpath(codegen().magic_tuple()[1])
-        self._cache_file = _Files(folder, name, source_digest(room), shipped)
+        self.cache_path = kept.locator.get_cache_path()
+        self._files = _Files(Path(self.cache_path), kept.filename_base, source_digest(room))
+        self._make_folder = kept.locator.ensure_cache_path
+        self._can_keep, self._reduce, self._rebuild = kept.check_cachable, kept.reduce, kept.rebuild
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Load what was compiled for these types, if it was kept and can be read."""
         if not _are_of(self._rooms, sig):
             return None
-        rtsys.initialize(target_context)  # what compiled code calls; a compiler needs much more
-        try:
-            with self._guard_against_spurious_io_errors():
-                return self._load_overload(sig, target_context)
-        except (ImportError, AttributeError, TypeError):
-            return None  # written by another version of the package, with types that are no more
+        if _rtsys is None:
+            target_context.refresh()
+        else:
+            _rtsys.initialize(target_context)  # what compiled code calls; a compiler needs more
+        # Written by another version of the package, with types that are no more.
+        with suppress(ImportError, AttributeError, TypeError):
+            data = self._files.load(sig)
+            return None if data is None else self._rebuild(target_context, data)
+        return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep what was compiled for these types, if they are of these rooms."""
-        if not _are_of(self._rooms, sig):
+        if not (_are_of(self._rooms, sig) and self._can_keep(data)):
             return
         try:
-            super().save_overload(sig, data)
+            self._make_folder()
+            self._files.save(sig, self._reduce(data))
         except OSError:  # a full disk, for one
-            _say_that_nothing_is_kept()
+            _say_that_nothing_is_kept(_NO_FOLDER)
+
+    def flush(self) -> None:
+        """Keep nothing."""
+        self._files.flush()
+
+    def enable(self) -> None:
+        """Do nothing: it is always on."""
+
+    disable = enable
 
 
 class _Files:
@@ -391,12 +425,11 @@ class _Files:
 
     The name of a file follows from what is in it, so there is no index that two processes could
     write at a time, or that could name a file that was never written. A file begins with the digest
-    of the rest, which is unpickled only if that is right. What is not in the folder may be shipped.
+    of the rest, which is unpickled only if that is right.
     """
 
-    def __init__(self, folder: Path, function: str, sources: str, shipped: Traversable) -> None:
+    def __init__(self, folder: Path, function: str, sources: str) -> None:
         self.folder, self.function, self.sources = folder, function, sources
-        self.shipped = shipped
 
     def path(self, key: Any) -> Path:
         """Return where something is kept for a key and the compiler as it is set now."""
@@ -404,31 +437,25 @@ class _Files:
         name = hashlib.sha256(identity.encode()).hexdigest()[:16]
         return self.folder / f"{self._prefix}{name}.nbc"
 
-    def places(self, key: Any) -> tuple[Traversable, ...]:
-        """Return where something for a key is looked for, one place after the other."""
-        path = self.path(key)
-        return path, self.shipped.joinpath(path.name)
-
     @property
     def _prefix(self) -> str:
         return f"{self.function}.{self.sources[:8]}."
 
     def load(self, key: Any) -> Any:
         """Load what was kept for a key; None if nothing was, or if it is damaged."""
-        for place in self.places(key):
-            with suppress(OSError):
-                content = place.read_bytes()
-                body = content[32:]
-                if content[:32] == hashlib.sha256(body).digest():
-                    kept, data = pickle.loads(body)
-                    if kept == key:
-                        return data
+        with suppress(OSError):
+            content = self.path(key).read_bytes()
+            body = content[32:]
+            if content[:32] == hashlib.sha256(body).digest():
+                kept, data = pickle.loads(body)
+                if kept == key:
+                    return data
         return None
 
     def save(self, key: Any, data: Any) -> None:
         """Keep something for a key, and nothing that was made of other sources."""
         path = self.path(key)
-        body = serialize.dumps((key, data))
+        body = _dumps((key, data))
         part = path.with_suffix(f".{uuid.uuid4().hex}.part")
         try:
             part.write_bytes(hashlib.sha256(body).digest() + body)
@@ -465,7 +492,7 @@ _SETTINGS = (
 def _compiler() -> str:
     """Name the compiler, and how it is set."""
     settings = [f"{name}={getattr(numba.config, name, None)!r}" for name in _SETTINGS]
-    return " ".join((numba.__version__, llvmlite.__version__, *settings))
+    return " ".join((numba.__version__, llvmlite.__version__, *target(), *settings))
 
 
 def _are_of(rooms: frozenset[str], sig: Any) -> bool:
@@ -474,8 +501,7 @@ def _are_of(rooms: frozenset[str], sig: Any) -> bool:
         own = getattr(kind, "instance_class", None)
         if own is not None and _room_of(own) not in rooms:
             return False
-        members: Any = kind
-        if isinstance(kind, BaseTuple) and not _are_of(rooms, tuple(members)):
+        if hasattr(kind, "__iter__") and not _are_of(rooms, tuple(kind)):  # a tuple
             return False
     return True
 
@@ -504,14 +530,30 @@ class Vectors(NamedTuple):
 
 
 @cache
+def target() -> tuple[str, str, str]:
+    """Return triple, name and features of the processor that numba compiles for."""
+    config: Any = numba.config
+    name, features = config.CPU_NAME, config.CPU_FEATURES
+    if features is None:
+        found = binding.get_host_cpu_features()
+        for each in found:
+            found[each] &= bool(config.ENABLE_AVX) or not each.startswith("avx")
+        features = found.flatten()
+    name = binding.get_host_cpu_name() if name is None else name
+    return binding.get_process_triple(), name, features
+
+
+@cache
 def target_vectors() -> Vectors:
     """Find the vectors of the processor that numba compiles for, as its compiler uses them.
 
-    It is this machine's, or its level's, unless the environment names another. With
+    It is this machine's, unless the environment names another. With
     ``NUMBA_CPU_NAME=haswell NUMBA_CPU_FEATURES=`` (both: numba adds this machine's features to a
     name alone) a machine with AVX-512 runs the code of one with AVX2, and ``nehalem`` that of SSE.
     """
-    triple, name, features = codegen().magic_tuple()
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    triple, name, features = target()
     machine = binding.Target.from_triple(triple).create_target_machine(cpu=name, features=features)
     assembly = machine.emit_assembly(binding.parse_assembly(_ADDITION))
     if "zmm" in assembly:

@@ -68,31 +68,44 @@ _crew: ContextVar[_Crew | None] = ContextVar("kpegasos_crew", default=None)
 class _Blas:
     """One thread for BLAS while anybody is at work, on whatever thread; then as many as before.
 
+    The number is the whole process's, so that others may set it meanwhile: what they set stays.
     Crews are held weakly: a second Ctrl-C may cut the way out of a block short.
     """
 
     def __init__(self) -> None:
         self._crews: WeakSet[_Crew] = WeakSet()
-        self._before: list[tuple[Any, int]] = []
+        self._before: dict[Any, int] = {}
         self._lock = Lock()
 
     def begin(self, crew: _Crew) -> None:
         """Limit BLAS, unless it is limited."""
         with self._lock:
             self._crews.add(crew)
-            if not self._before:
-                self._before = [(each, each.get_num_threads()) for each in _blas_libraries()]
-                for library, _ in self._before:
-                    library.set_num_threads(1)
+            for library in _blas_libraries():
+                number = library.get_num_threads()
+                if number != 1 and not _is_of_thread(library):
+                    self._before[library] = number
+                    _set_threads(library, 1)
 
     def end(self, crew: _Crew) -> None:
         """Give BLAS its threads back, if nobody is at work any more."""
         with self._lock:
             self._crews.discard(crew)
             if not self._crews:
-                for library, number in self._before:
-                    library.set_num_threads(number)
-                self._before = []
+                self._restore()
+
+    def begin_child(self, crew: _Crew | None) -> None:
+        """Forget threads that do not live on in a forked process, all but the one of a crew."""
+        self._lock = Lock()
+        self._crews = WeakSet() if crew is None else WeakSet([crew])
+        if crew is None:
+            self._restore()
+
+    def _restore(self) -> None:
+        before, self._before = self._before, {}
+        for library, number in before.items():
+            if library.get_num_threads() == 1:
+                _set_threads(library, number)
 
 
 _BLAS = _Blas()
@@ -104,6 +117,29 @@ def _blas_libraries() -> list[Any]:
     import scipy.linalg  # noqa: F401  # has one of its own
 
     return list(ThreadpoolController().select(user_api="blas").lib_controllers)
+
+
+def _is_of_thread(library: Any) -> bool:
+    """Tell whether each thread has a number of its own, as it has for OpenBLAS over OpenMP."""
+    return library.internal_api == "openblas" and library.threading_layer == "openmp"
+
+
+def _set_threads(library: Any, number: int) -> None:
+    """Set the number, from any thread: threadpoolctl >= 3.7 minds the first that sets one only."""
+    release = getattr(library, "clear_controlling_thread", None)
+    if release is not None:
+        release(force=True)
+    library.set_num_threads(number)
+    if release is not None:
+        release(force=True)
+
+
+def _limit_own_blas() -> list[tuple[Any, int]]:
+    """Have one thread for BLAS in this thread, where that is its own; return what was before."""
+    before = [(each, each.get_num_threads()) for each in _blas_libraries() if _is_of_thread(each)]
+    for library, _ in before:
+        library.set_num_threads(1)
+    return before
 
 
 @contextmanager
@@ -125,11 +161,14 @@ def at_work(n_jobs: int | None = None) -> Iterator[None]:
         size = threads.effective_n_jobs(n_jobs)
     crew = _Crew(size)
     token = _crew.set(crew)
+    own = _limit_own_blas()
     try:
         _BLAS.begin(crew)
         yield
     finally:
         _BLAS.end(crew)
+        for library, number in own:
+            library.set_num_threads(number)
         _crew.reset(token)
 
 
@@ -170,13 +209,22 @@ def even_ranges(size: int, parts: int) -> list[tuple[int, int]]:
 
 def _fresh_pool() -> None:
     global _pool
-    _pool = ThreadPoolExecutor(max(32, os.cpu_count() or 1), "kpegasos")
+    size = max(32, os.cpu_count() or 1)
+    _pool = ThreadPoolExecutor(size, "kpegasos", initializer=_limit_own_blas)
 
 
 _pool: ThreadPoolExecutor
 _fresh_pool()
+
+
+def _begin_child() -> None:
+    """Have a pool anew: its threads do not live on in a child, nor do others that were at work."""
+    _fresh_pool()
+    _BLAS.begin_child(_crew.get())
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_fresh_pool)  # its threads do not live on in a child
+    os.register_at_fork(after_in_child=_begin_child)
 
 
 def _fulfil(

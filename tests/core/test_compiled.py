@@ -17,7 +17,6 @@ from unittest.mock import Mock
 import numba
 import numpy as np
 import pytest
-from numba.core.codegen import get_host_cpu_features
 from numba.core.registry import cpu_target
 
 import kpegasos
@@ -276,6 +275,40 @@ def test_who_waits_for_the_compiler_is_told_once(monkeypatch, capsys):
         assert said.count("kpegasos: compiling for this processor") == said.count("\n") == told
 
 
+FORKED = """
+import os, signal, threading, time
+from numba.core import event
+import numpy as np
+from kpegasos.kernels.base import _all_finite
+
+class Listener(event.Listener):
+    def on_start(self, event):
+        begun.set()
+        time.sleep(0.3)
+
+    def on_end(self, event):
+        pass
+
+begun = threading.Event()
+with event.install_listener("numba:compile", Listener()):
+    thread = threading.Thread(target=_all_finite, args=(np.ones(3),))
+    thread.start()
+    begun.wait()
+    child = os.fork()
+if child == 0:
+    signal.alarm(60)
+    os._exit(not _all_finite(np.ones(3, np.float32)))
+thread.join()
+print(json.dumps(os.waitpid(child, 0)[1]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_child_that_is_forked_while_a_thread_compiles_compiles_too(tmp_path):
+    assert in_fresh_process(FORKED, tmp_path, PYTHONWARNINGS="ignore") == 0
+
+
 # --- views that the package does not define -------------------------------------------------------
 
 FOREIGN = """
@@ -326,10 +359,7 @@ class Explosive:
 
 @pytest.fixture
 def files(tmp_path):
-    own, shipped = tmp_path / "own", tmp_path / "shipped"
-    own.mkdir()
-    shipped.mkdir()
-    return _Files(own, "module.function-1.py311", "fedcba9876543210", shipped)
+    return _Files(tmp_path, "module.function-1.py311", "fedcba9876543210")
 
 
 def test_files_give_back_what_was_saved(files):
@@ -373,32 +403,12 @@ def test_files_of_other_sources_are_removed(files):
     neighbour = files.folder / "module.function-10.py311.00000000.0.nbc"
     neighbour.touch()
     files.save("key", "old")
-    files = _Files(files.folder, files.function, "0123456789abcdef", files.shipped)
+    files = _Files(files.folder, files.function, "0123456789abcdef")
     assert files.load("key") is None
     files.save("key", "new")
     assert files.load("key") == "new"
     assert len(list(files.folder.iterdir())) == 2
     assert neighbour.exists()
-
-
-def test_files_that_are_shipped_are_read_after_ones_own_and_never_written(files):
-    files.save("key", "shipped")
-    own = files.path("key")
-    shipped = own.rename(files.shipped / own.name)
-    whole = shipped.read_bytes()
-    assert files.load("key") == "shipped"
-    assert files.load("other key") is None
-    other = _Files(files.folder, files.function, "0123456789abcdef", files.shipped)
-    assert other.load("key") is None  # other sources
-    shipped.write_bytes(whole[:-1])
-    assert files.load("key") is None
-    files.save("key", "own")
-    assert files.load("key") == "own"
-    shipped.write_bytes(whole)
-    assert files.load("key") == "own"
-    own.write_bytes(own.read_bytes()[:-1])
-    assert files.load("key") == "shipped"
-    assert shipped.read_bytes() == whole
 
 
 def test_files_that_cannot_be_written_leave_no_part(files, monkeypatch):
@@ -408,38 +418,81 @@ def test_files_that_cannot_be_written_leave_no_part(files, monkeypatch):
     assert not list(files.folder.iterdir())
 
 
-# --- levels of processors, which wheels are compiled for ------------------------------------------
-
-AVX2, AVX512 = compiler.LEVELS["x86-64-v3"], compiler.LEVELS["x86-64-v4"]
+# --- what is not there is done without ------------------------------------------------------------
 
 
-def test_level_is_that_of_the_processor():
-    assert compiler.level_of(AVX2) == "x86-64-v3"
-    assert compiler.level_of(AVX512) == "x86-64-v4"
-    assert compiler.level_of(f"{AVX512},+avx512bf16,-amx-tile") == "x86-64-v4"
-    without_vnni = AVX512.replace("+avx512vnni", "-avx512vnni")  # faster than v3, and not v4
-    for features in (AVX2.replace("+fma", "-fma"), without_vnni, "+neon", ""):
-        assert compiler.level_of(features) == ""
+@with_compiler
+def test_target_is_the_processor_that_numba_compiles_for():
+    assert compiler.target() == cpu_target.target_context.codegen().magic_tuple()
 
 
-@pytest.mark.parametrize("level", compiler.LEVELS)
-def test_code_is_made_for_the_level_that_is_shipped(level, monkeypatch, tmp_path):
-    """Unless the environment names a processor; what else numba compiles is for the machine."""
+@pytest.fixture
+def numba_without(tmp_path, monkeypatch):
+    """Rename something in a copy of numba, which fresh processes import."""
 
-    def target():
-        return compiler.codegen.__wrapped__().magic_tuple()[1:]
+    def rename(name):
+        copy = tmp_path / "site" / "numba"
+        shutil.copytree(
+            Path(numba.__file__).parent,
+            copy,
+            copy_function=os.symlink,
+            ignore=shutil.ignore_patterns("tests", "cuda"),
+        )
+        for path in copy.rglob("*.py"):
+            source = path.read_text("utf-8")
+            renamed = re.sub(rf"\b{name}\b", f"{name}_of_later", source)
+            if renamed != source:
+                path.unlink()
+                path.write_text(renamed, "utf-8")
+        monkeypatch.setenv("PYTHONPATH", str(copy.parent))
 
-    for name in ("CPU_NAME", "CPU_FEATURES"):
-        monkeypatch.setattr(numba.config, name, None)
-    own = cpu_target.target_context.codegen().magic_tuple()[1:]
-    monkeypatch.setattr(compiler, "_SHIPPED", tmp_path)
-    monkeypatch.setattr(compiler, "get_host_cpu_features", lambda: compiler.LEVELS[level])
-    assert target() == own
-    (tmp_path / level).mkdir()
-    assert target() == (level, compiler.LEVELS[level])
-    assert cpu_target.target_context.codegen().magic_tuple()[1:] == own
-    monkeypatch.setattr(numba.config, "CPU_NAME", "nehalem")
-    assert target()[0] == "nehalem"
+    return rename
+
+
+#: A function with a part, and one that is kept.
+WITHOUT = """
+import warnings
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    import numba
+    import numpy as np
+    from kpegasos.kernels.base import _all_finite
+    from kpegasos.utils import compiled as compiler
+    part = compiler.compiled(inner=True)(lambda number: number + 1)
+    whole = compiler.compiled()(lambda number: 2 * part(number))
+    found = [whole(3), bool(_all_finite(np.ones(3)))]
+said = [str(warning.message) for warning in caught]
+said = [sentence for sentence in said if "kpegasos" in sentence]
+(code,) = whole.overloads.values()
+print(json.dumps([numba.__file__, found, isinstance(code.library, compiler._Part), said]))
+"""
+#: Names of numba that are not public, and what the package goes without if there is none.
+PARTS = [
+    *compiler._OF_LIBRARIES,
+    "_engine",
+    "_internal_codegen",
+    "_library_class",
+    "CPUDispatcher",
+    "JITCPUCodegen",
+    "JITCodeLibrary",
+    "global_compiler_lock",
+    "lookup_environment",
+]
+CACHE = ["CompileResultCacheImpl", "_cache", "check_cachable", "ensure_cache_path"]
+OTHERS = ["install_listener", "rtsys"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PARTS + CACHE + OTHERS)
+def test_without_a_name_of_numba_functions_are_compiled_all_the_same(name, numba_without, tmp_path):
+    numba_without(name)
+    cache = tmp_path / "cache"
+    file, found, has_parts, said = in_fresh_process(WITHOUT, cache)
+    assert Path(file).is_relative_to(tmp_path)
+    assert found == [8, True]
+    assert has_parts == (name not in PARTS)
+    assert len(said) == (name in CACHE)
+    assert bool(list(cache.rglob("*.nbc"))) == (name not in CACHE)
 
 
 @with_compiler
@@ -454,7 +507,7 @@ def test_code_of_the_package_and_of_others_call_each_other():
     theirs = numba.njit(lambda number: ours(number) + elsewhere(number))
     assert (theirs(2), ours(2), elsewhere(2)) == (7.0, 4.0, 3.0)
     (code,), (others,) = ours.overloads.values(), theirs.overloads.values()
-    assert code.library._codegen is compiler.codegen()
+    assert code.library._codegen is compiler._codegen()
     assert others.library._codegen is cpu_target.target_context.codegen()
     assert code.library._codegen is not others.library._codegen
 
@@ -489,21 +542,6 @@ def run_where_nothing_can_be_written(package_copy):
 @pytest.mark.slow
 def test_without_a_folder_to_write_to_one_sentence_says_so(package_copy):
     assert_one_sentence_says_that_nothing_is_kept(run_where_nothing_can_be_written(package_copy))
-
-
-@pytest.mark.slow
-def test_what_is_shipped_is_read_where_nothing_can_be_written(package_copy, tmp_path):
-    level = compiler.level_of(get_host_cpu_features())
-    if not level:
-        pytest.skip("this processor has no level")
-    names = {"NUMBA_CPU_NAME": level, "NUMBA_CPU_FEATURES": compiler.LEVELS[level]}
-    assert in_fresh_process(UNKEPT, tmp_path / "cache", **names)["misses"] == 1
-    shipped = package_copy / "_compiled" / level
-    shipped.mkdir(parents=True)
-    for file in (tmp_path / "cache").rglob("*.nbc"):
-        file.rename(shipped / file.name)
-    found = run_where_nothing_can_be_written(package_copy)
-    assert found == {"finite": True, "said": [], "misses": 0}
 
 
 @pytest.mark.slow

@@ -5,13 +5,14 @@ import threading
 import time
 import weakref
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 
 import numpy as np
 import pytest
 from joblib import parallel_config
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from kpegasos.rows.budget import ACCOUNT
 from kpegasos.utils import threads
 from kpegasos.utils.threads import at_work, idle, n_threads, parallel_for, threads_for
 
@@ -46,11 +47,12 @@ def test_at_work_takes_what_joblib_says():
     assert n_threads() == threads.available_threads()
 
 
+def blas():
+    return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
+
+
 @pytest.mark.parametrize("error", [None, ValueError, KeyboardInterrupt])
 def test_at_work_blas_has_one_thread_and_then_as_many_as_before(error):
-    def blas():
-        return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
-
     def work():
         with at_work(), at_work():
             assert blas() == {1}
@@ -62,6 +64,81 @@ def test_at_work_blas_has_one_thread_and_then_as_many_as_before(error):
         with nullcontext() if error is None else pytest.raises(error):
             work()
         assert blas() == before
+
+
+def hold_at_work(began, go, *locks):
+    with at_work(), ExitStack() as stack:
+        for lock in locks:
+            stack.enter_context(lock)
+        began.set()
+        go.wait(20)
+
+
+@contextmanager
+def another_at_work(*locks):
+    """Another thread is at work during the block, and holds locks."""
+    began, go = threading.Event(), threading.Event()
+    thread = threading.Thread(target=hold_at_work, args=(began, go, *locks))
+    thread.start()
+    began.wait(20)
+    try:
+        yield
+    finally:
+        go.set()
+        thread.join()
+
+
+def test_at_work_in_threads_that_overlap_blas_has_one_thread_until_the_last_ends():
+    """Whichever thread has set the number before: threadpoolctl 3.7 minds one thread alone."""
+    with threadpool_limits(3, user_api="blas"):
+        before = blas()
+        with ExitStack() as other:
+            with at_work():
+                other.enter_context(another_at_work())
+                assert blas() == {1}
+            assert blas() == {1}
+        assert blas() == before
+        with another_at_work():
+            assert blas() == {1}
+        assert blas() == before
+
+
+def test_at_work_leaves_what_somebody_else_has_set_meanwhile():
+    with threadpool_limits(3, user_api="blas"):
+        with at_work():
+            threadpool_limits(2, user_api="blas")
+        assert blas() == {2}
+
+
+class OfEachThread(threading.local):
+    """OpenBLAS over OpenMP, where each thread has a number of its own."""
+
+    internal_api, threading_layer = "openblas", "openmp"
+    number = 4
+
+    def get_num_threads(self):
+        return self.number
+
+    def set_num_threads(self, number):
+        self.number = number
+
+
+def test_at_work_limits_blas_in_each_thread_where_each_has_a_number(monkeypatch):
+    library, seen = OfEachThread(), []
+    monkeypatch.setattr(threads, "_blas_libraries", lambda: [library])
+    with ThreadPoolExecutor(2, initializer=threads._limit_own_blas) as pool:
+        monkeypatch.setattr(threads, "_pool", pool)
+        barrier = threading.Barrier(2, timeout=20)
+
+        def piece(_):
+            barrier.wait()
+            seen.append(library.number)
+
+        with at_work():
+            parallel_for(piece, [(0,), (1,)])
+        with another_at_work():
+            assert library.number == 4
+    assert seen == [1, 1]
 
 
 @pytest.mark.parametrize("broken", [0, 1, 3])
@@ -92,6 +169,15 @@ def test_parallel_for_inside_itself_does_every_piece_once(n_pieces):
     assert sorted(done) == sorted((*piece, j) for piece in pieces for j in range(3))
 
 
+def run_in_fork(work):
+    child = multiprocessing.get_context("fork").Process(target=work)
+    child.start()
+    child.join(20)
+    if child.exitcode is None:
+        child.kill()
+    assert child.exitcode == 0
+
+
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_parallel_for_works_in_a_forked_child():
@@ -103,12 +189,26 @@ def test_parallel_for_works_in_a_forked_child():
         assert sorted(done) == [0, 1, 2]
 
     work()
-    child = multiprocessing.get_context("fork").Process(target=work)
-    child.start()
-    child.join(20)
-    if child.exitcode is None:
-        child.kill()
-    assert child.exitcode == 0
+    run_in_fork(work)
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_forked_child_waits_for_no_thread_that_was_at_work():
+    """Nor is its BLAS limited by one: that thread does not live on in a child."""
+    with threadpool_limits(3, user_api="blas"):
+        before = blas()
+
+        def work():
+            assert blas() == before
+            with at_work():
+                assert blas() == {1}
+            assert blas() == before
+            ACCOUNT.grant(1.0, 1.0)
+
+        with another_at_work(threads._BLAS._lock, ACCOUNT._lock):
+            assert blas() == {1}
+            run_in_fork(work)
 
 
 @pytest.mark.parametrize("begun", [0, 1])
