@@ -149,7 +149,7 @@ class BasePegasos(ExportMixin, CallbackSupportMixin, BaseEstimator):
         """Return fitted attributes of the model as it stands, in the layout of SVC or SVR."""
         raise NotImplementedError
 
-    def _vectors(self, X: Any, support: np.ndarray, results: Results) -> dict[str, Any]:
+    def _vectors(self, plan: FitPlan, support: np.ndarray, results: Results) -> dict[str, Any]:
         """Return what decisions are made from, beside coefficients and intercepts."""
         raise NotImplementedError
 
@@ -235,7 +235,7 @@ class BasePegasos(ExportMixin, CallbackSupportMixin, BaseEstimator):
             if settings.free_intercept:
                 intervals = np.array(results.column("intercept_interval"))
                 found["intercept_interval_"] = intervals + getattr(targets, "offset", 0.0)
-            return {**known, **found, **self._vectors(X, found["support_"], results)}
+            return {**known, **found, **self._vectors(plan, found["support_"], results)}
 
         seed = draw_seed(self.random_state)
         plan = FitPlan(X, pairs, make_rows, settings, seed, states, known, attributes, in_step)

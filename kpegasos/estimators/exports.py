@@ -228,9 +228,12 @@ def _linear(estimator: Any, model: Model) -> Any:
     if isinstance(loss, str) and loss in known:
         parameters["loss"] = loss
     made = kind(**_common(estimator, model), **parameters)
-    coef, intercept = np.array(estimator.coef_, dtype=np.float64), model.intercept.copy()
+    coef = model.vectors.toarray() if sparse.issparse(model.vectors) else model.vectors
+    coef, intercept = np.array(coef, dtype=np.float64), model.intercept.copy()
     vars(made).update(coef_=coef, intercept_=intercept, n_iter_=0)
-    if model.classes is not None:
+    if model.classes is None:
+        made.coef_ = coef[0]
+    else:
         made.classes_ = model.classes.copy()
     return made
 

@@ -30,6 +30,7 @@ from kpegasos.fitting.pairs import (
     constant_of,
     pair_coefficients,
 )
+from kpegasos.fitting.training import FitPlan
 from kpegasos.kernels.base import Kernel, bounds_rounding, takes_objects
 from kpegasos.kernels.decision import (
     FEW_OUTPUTS,
@@ -151,7 +152,8 @@ class KernelEstimator(PrecomputedMixin, BasePegasos):
             kernel = make_kernel(kernel)
         return KernelRows(kernel, X, pairs, settings), {"_kernel": kernel}
 
-    def _vectors(self, X: Any, support: np.ndarray, results: Results) -> dict[str, Any]:
+    def _vectors(self, plan: FitPlan, support: np.ndarray, results: Results) -> dict[str, Any]:
+        X = plan.X
         return {
             "support_vectors_": np.empty((0, 0), X.dtype) if self._is_precomputed() else X[support]
         }

@@ -8,52 +8,43 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import is_regressor
+from sklearn.utils.validation import check_is_fitted
 
 from kpegasos.core.steps import StepRule
 from kpegasos.estimators.base import BasePegasos, OneVsOneMixin, RegressionMixin, keeps_parameters
 from kpegasos.estimators.bounds import EPS, Enclosed, check_diagonal, squared_constant
 from kpegasos.exports.model import Model, check_model
+from kpegasos.fitting.features import PairFeatures
 from kpegasos.fitting.inputs import Settings
 from kpegasos.fitting.observers import CheckpointObserver, EarlyStopping, draw_aside, in_turn
-from kpegasos.fitting.pairs import Pair, Pairs, constant_of
+from kpegasos.fitting.pairs import Pair, Pairs
 from kpegasos.fitting.streams import OnlineClassifier, OnlineRegressor
+from kpegasos.fitting.training import FitPlan
 from kpegasos.kernels.functions import Linear
 from kpegasos.rows.base import RowSource
-from kpegasos.rows.features import FeatureRows, longest_row
+from kpegasos.rows.features import FeatureRows
 from kpegasos.solvers.result import Results
-from kpegasos.utils.boundary import checked_vectors, require_numbers
-from kpegasos.utils.validation import check_magnitude, finite_decisions
+from kpegasos.utils.boundary import checked_vectors, require_numbers, require_shape
+from kpegasos.utils.validation import finite_decisions, without_empty_columns
 
 
 class LinearEstimator(BasePegasos):
     """An estimator whose model is a weight of each feature."""
 
-    coef_: np.ndarray
+    coef_: Any
     intercept_: np.ndarray
     _online: Any
 
     def _prepare(
         self, X: Any, pairs: Pairs, settings: Settings
     ) -> tuple[Callable[[Pair, int, bool], RowSource], dict[str, Any]]:
-        longest, size = longest_row(X, check_magnitude(X)), settings.intercept_scaling
-        if settings.free_intercept:
-            size = constant_of(settings, pairs, FeatureRows(X, canonical=True).squared_norms())
+        return PairFeatures(X, pairs, settings), {"_online": None}
 
-        def make_rows(pair: Pair, n_at_once: int, brief: bool) -> RowSource:
-            whole = pair.members.size == X.shape[0]
-            return FeatureRows(
-                X,
-                members=None if whole else pair.members,
-                intercept_scaling=size,
-                longest=longest,
-                canonical=True,
-            )
-
-        return make_rows, {"_online": None}
-
-    def _vectors(self, X: Any, support: np.ndarray, results: Results) -> dict[str, Any]:
-        coef = np.array(results.column("w"))
+    def _vectors(self, plan: FitPlan, support: np.ndarray, results: Results) -> dict[str, Any]:
+        assert isinstance(plan.make_rows, PairFeatures)
+        coef = plan.make_rows.weights(results)
         return {"coef_": coef[0] if is_regressor(self) else coef}
 
     def __sklearn_tags__(self) -> Any:
@@ -61,8 +52,38 @@ class LinearEstimator(BasePegasos):
         tags.input_tags.sparse = True
         return tags
 
+    def sparsify(self) -> Any:
+        """Make ``coef_`` a sparse matrix, which takes less where most weights are zero.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        self.coef_ = sparse.csr_matrix(self.coef_)
+        return self
+
+    def densify(self) -> Any:
+        """Make ``coef_`` an array.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        if sparse.issparse(self.coef_):
+            coef = self.coef_.toarray()
+            self.coef_ = coef[0] if is_regressor(self) else coef
+        return self
+
     def _decide(self, X: Any) -> np.ndarray:
         coef, intercept = self._weights()
+        if sparse.issparse(coef):
+            if sparse.issparse(X) and coef.format == "csr":
+                X, coef = without_empty_columns(X, coef)
+            product = X @ coef.T
+            product = product.toarray() if sparse.issparse(product) else product
+            return finite_decisions(product + intercept)
         vectors = np.vstack([coef.T, np.zeros(len(coef))])
         return finite_decisions(FeatureRows(X, canonical=True).margins(vectors) + intercept)
 
@@ -70,14 +91,19 @@ class LinearEstimator(BasePegasos):
         check_diagonal(diagonal, wanted=False)
         own, (coef, _), added = self._decide(X), self._weights(), (X.shape[1] + 8.0) * EPS
         norms = (1.0 + added) * FeatureRows(X, canonical=True).squared_norms()
-        sizes = np.outer(np.sqrt(norms), np.sqrt((coef**2).sum(axis=1)))
+        squares = coef.power(2) if sparse.issparse(coef) else coef**2
+        sizes = np.outer(np.sqrt(norms), np.sqrt(squares.sum(axis=1)))
         return Enclosed(own, own, added * sizes, norms + squared_constant(self))
 
-    def _weights(self) -> tuple[np.ndarray, np.ndarray]:
+    def _weights(self) -> tuple[Any, np.ndarray]:
         """Check and return weights of shape (n_pairs, n_features) and intercepts."""
-        classes, coef = getattr(self, "classes_", None), np.atleast_2d(self.coef_)
+        classes, coef = getattr(self, "classes_", None), self.coef_
         n_pairs = 1 if classes is None else len(classes) * (len(classes) - 1) // 2
-        coef = checked_vectors("coef_", coef, (n_pairs, self.n_features_in_))
+        shape = (n_pairs, self.n_features_in_)
+        if sparse.issparse(coef):  # for no loop of ours
+            require_shape("coef_", coef, shape)
+        else:
+            coef = checked_vectors("coef_", np.atleast_2d(coef), shape)
         return coef, require_numbers("intercept_", self.intercept_, (n_pairs,))
 
     def _exported(self, *, values: bool = False) -> Model:
@@ -197,10 +223,12 @@ class LinearPegasosSVC(OneVsOneMixin, LinearEstimator):
     ----------
     classes_ : ndarray of shape (n_classes,)
         Class labels, sorted.
-    coef_ : ndarray of shape (n_pairs, n_features)
+    coef_ : ndarray or CSC matrix of shape (n_pairs, n_features)
         Weights of the features, for each pair of classes in the order (0, 1), (0, 2), ..., (1, 2).
-        Beyond two classes these are not the rows of LinearSVC, which has one for each class;
-        `sklearn.multiclass.OneVsRestClassifier` around this estimator makes such a model.
+        Of sparse X it is sparse where an array would take more than 64 MiB, and twice as much;
+        `densify` makes it an array. Beyond two classes these are not the rows of LinearSVC, which
+        has one for each class; `sklearn.multiclass.OneVsRestClassifier` around this estimator makes
+        such a model, and takes less where classes are many.
     intercept_ : ndarray of shape (n_pairs,)
         Constant term of each pair's decision.
     intercept_interval_ : ndarray of shape (n_pairs, 2)

@@ -53,6 +53,7 @@ TRUSTED = tuple(
         "kpegasos.solvers.path": "RegularizationPath",
         "kpegasos.solvers.result": "History Record Result",
         "numpy": "dtype",
+        "scipy.sparse._csc": "csc_matrix",
         "scipy.sparse._csr": "csr_array csr_matrix",
         "sklearn.calibration": "_CalibratedClassifier _SigmoidCalibration _TemperatureScaling",
     }.items()

@@ -421,19 +421,23 @@ def assemble(
         shape (n_classes - 1, n_support_vectors), for a support vector of class i its coefficients
         against the other classes, in order.
     """
-    everything = np.zeros((n_classes - 1, labels.size))
+    found = np.flatnonzero(coefs)
+    members, coefs = pairs.members[found], coefs[found]
     used = np.zeros(labels.size, dtype=bool)
-    members = pairs.members
-    used[members[coefs != 0.0]] = True
-    if n_classes == 2:
-        everything[0, members] = coefs
-    else:
-        first, second = (np.repeat(of, pairs.sizes) for of in (pairs.first, pairs.second))
-        everything[np.where(labels[members] == first, second - 1, first), members] = coefs
+    used[members] = True
     support = np.flatnonzero(used)
     support = support[_order(labels[support], n_classes)]
+    place = np.empty(labels.size, dtype=np.intp)
+    place[support] = np.arange(support.size)
+    rows: Any = 0
+    if n_classes > 2:
+        number = np.searchsorted(pairs.ends, found, side="right") - 1
+        first, second = pairs.first[number], pairs.second[number]
+        rows = np.where(labels[members] == first, second - 1, first)
+    dual_coef = np.zeros((n_classes - 1, support.size))
+    dual_coef[rows, place[members]] = coefs
     n_support = np.bincount(labels[support], minlength=n_classes).astype(np.int32)
-    return {"support_": support, "n_support_": n_support, "dual_coef_": everything[:, support]}
+    return {"support_": support, "n_support_": n_support, "dual_coef_": dual_coef}
 
 
 def pair_coefficients(dual_coef: np.ndarray, n_support: np.ndarray) -> np.ndarray:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kpegasos.core.state import State
+from kpegasos.fitting.features import warn_of_many_weights
 from kpegasos.fitting.inputs import checked_weight, settings_of, validated_rows
 from kpegasos.fitting.model import parameters_read_later, set_model, unchanged_by_errors
 from kpegasos.fitting.pairs import (
@@ -302,6 +303,11 @@ class OnlineClassifier(OnlineModel):
                 "frequencies of a stream are not known ahead"
             )
         self.classes, self.n_pairs = classes, classes.size * (classes.size - 1) // 2
+
+    def begin(self, n_features: int) -> None:
+        """Make the streams, at w = 0."""
+        warn_of_many_weights(self.classes.size, n_features)
+        super().begin(n_features)
 
     def check_classes(self, classes: Any) -> None:
         """Raise a ValueError if these are not the classes of the first call."""

@@ -19,6 +19,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from kpegasos.core.draws import stream_key
+from kpegasos.core.problem import Problem, total_loss
 from kpegasos.core.small_runs import SmallPairs
 from kpegasos.core.state import State
 from kpegasos.fitting.inputs import Settings
@@ -422,6 +423,8 @@ def report_end(
         _warn_of_large_features(
             name, plan.X, results, settings.options.batch_size, stacklevel=stacklevel + 1
         )
+    if plan.pairs.loss.regression:
+        _warn_of_targets(name, plan.pairs[0].problem, results[0], stacklevel=stacklevel + 1)
 
 
 def _with_status(results: Results, status: str) -> list[Result]:
@@ -531,6 +534,47 @@ def _warn_of_hidden_columns(name: str, X: Any, kernel: Any, *, stacklevel: int) 
             UserWarning,
             stacklevel=stacklevel,
         )
+
+
+#: Predictions are far too close to their median if so many times their distance from it is better.
+_TIMIDITY = 10.0
+
+
+def _warn_of_targets(name: str, problem: Problem, result: Result, *, stacklevel: int) -> None:
+    """Say so if the size of the targets leaves nothing to be learnt, certified as it may be.
+
+    Parameters
+    ----------
+    name : str
+        Of the estimator.
+    problem : Problem
+    result : Result
+    stacklevel : int
+        Of the warning, seen from here.
+
+    Warns
+    -----
+    UserWarning
+        Once, with the cure.
+    """
+    y, middle = problem.y, np.median(result.margins)
+    farther = middle + _TIMIDITY * (result.margins - middle)
+    if np.ptp(y) == 0.0 or result.status in CUT_SHORT:
+        return
+    if total_loss(np.zeros(y.size), problem) == 0.0:
+        text = "the same for all, since every target is within epsilon of it"
+        remedy = "reduce epsilon"
+    elif total_loss(farther, problem) < total_loss(result.margins, problem):
+        text = "nearly the same for all, since C is small for targets of such a size"
+        remedy = "increase C"
+    else:
+        return
+    warnings.warn(
+        f"{name} predicts {text} ({np.ptp(y):.3g} from the least to the largest): scale y, as "
+        f"TransformedTargetRegressor with a StandardScaler does, or {remedy}.",
+        UserWarning,
+        stacklevel=stacklevel,
+    )
 
 
 def _typical_size(X: Any) -> float:

@@ -387,7 +387,9 @@ class FeatureRows(RowSource, unchanging=True):
         """Return how many passes of single steps cost as much as one system of `factor`."""
         size, height = min(self.n_samples, self.image_size), self.X.shape[0]
         entries = self.X.nnz / max(1, height) if sparse.issparse(self.X) else self.X.shape[1]
-        return (0.06 * size**2 + 5.0 * size + 40.0) / (100.0 + 1.1 * entries)
+        # A share of the factor of more columns than rows, which is not held as it comes.
+        making = 0.015 * self.n_samples * self.image_size if self.image_size > size + 1 else 0.0
+        return (0.06 * size**2 + 5.0 * size + 40.0 + making) / (100.0 + 1.1 * entries)
 
     def squared_norms(self) -> np.ndarray:
         """``‖(x, B)‖²`` of each example."""

@@ -268,7 +268,9 @@ class InteriorPointAscent(DualAscent):
         super().__init__(*arguments, **options)
         passes = self.rows.factor_passes()
         self._patience = 12.0 * passes
-        self._at_once = passes * self.rows.n_samples <= tuning.SMALL_SYSTEM
+        # Of more columns than examples the factor takes longer than all systems together.
+        is_tall = self.rows.image_size <= self.rows.n_samples + 1
+        self._at_once = is_tall and passes * self.rows.n_samples <= tuning.SMALL_SYSTEM
         self._gaps: list[float] = []
         self._goal_factor = 0.9
 

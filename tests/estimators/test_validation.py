@@ -322,3 +322,21 @@ def test_column_that_hides_the_others_from_distances_is_told():
     for kernel, rows in (("rbf", SCALED[0]), ("linear", X), ("rbf", X[:, 12:])):
         found = caught(PegasosSVC(kernel=kernel, polish=True, random_state=0), rows, y)
         assert not any(warning.category is UserWarning for warning in found)
+
+
+@pytest.mark.parametrize("parameters", [{}, {"polish": True}], ids=str)
+@pytest.mark.parametrize("Estimator", [PegasosSVR, LinearPegasosSVR])
+def test_targets_whose_size_leaves_nothing_to_learn_are_told(Estimator, parameters):
+    X, y = SCALED[0], SCALED[0][:, 0] + SCALED[0][:, 1]
+    model, noise = (
+        Estimator(random_state=0, **parameters),
+        np.random.default_rng(0).normal(size=178),
+    )
+    for size, match in ((1e5, "C is small for targets"), (1e-4, "target is within epsilon of it")):
+        (warning,) = caught(model, X, size * y)
+        assert warning.category is UserWarning
+        assert warning.filename == __file__
+        assert match in str(warning.message)
+        assert model.score(X, size * y) < 0.01
+    for targets in (y, 5.0 * y, noise, np.full(178, 7.0)):
+        assert caught(model, X, targets) == []

@@ -50,9 +50,12 @@ def estimators():
         make_pipeline(SimpleImputer(), classifier()),
         search(calibration="sigmoid", warm_start=True),
     ]
+    many = linear_classifier().fit(X, y)
+    many.coef_ = sparse.csc_matrix(many.coef_)
     of_numbers = [losses.make_loss(name, regression=True) for name in losses.REGRESSION]
     regressors = LinearPegasosSVR(**part), *(PegasosSVR(loss=loss, **part) for loss in of_numbers)
     models = [
+        many,
         *(each.fit(X, y) for each in classifiers),
         *(classifier().fit(kind(X), y) for kind in (sparse.csr_array, sparse.csr_matrix)),
         *(each.fit(X, numbers) for each in regressors),

@@ -1,0 +1,167 @@
+"""The rows of features of each pair, and the weights that come of them.
+
+A run keeps a few numbers for each column, evaluates and copies them. The examples of two of many
+classes have entries in some of the columns, so a run is over those alone; so are its weights, of
+which a matrix over all columns and pairs would hold little but zeros.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from types import FrameType
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from kpegasos.fitting.inputs import Settings
+from kpegasos.fitting.pairs import Pair, Pairs, constant_of
+from kpegasos.rows.features import FeatureRows, longest_row
+from kpegasos.solvers.result import Results
+from kpegasos.utils import tuning
+from kpegasos.utils.validation import check_magnitude
+
+#: Columns are left out if so many times as many are there as are used.
+_FEW = 2
+#: Weights that are an array, whatever is zero among them, and weights that a warning is due for.
+_DENSE_BYTES, _MANY_BYTES = 64 * tuning.MEBIBYTE, 256 * tuning.MEBIBYTE
+
+
+class PairFeatures:
+    """Makes the rows of any pair from the features.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of shape (n_samples, n_features)
+    pairs : Pairs
+    settings : Settings
+    """
+
+    def __init__(self, X: Any, pairs: Pairs, settings: Settings) -> None:
+        self._X = X
+        self._longest = longest_row(X, check_magnitude(X))
+        self._scaling = settings.intercept_scaling
+        if settings.free_intercept:
+            squared_norms = FeatureRows(X, canonical=True).squared_norms()
+            self._scaling = constant_of(settings, pairs, squared_norms)
+        #: Columns of the pairs whose runs are not over all.
+        self._columns: dict[int, np.ndarray] = {}
+        n_classes = int(pairs.second.max()) + 1
+        n_kept = _most_weights(X, pairs) if sparse.issparse(X) and n_classes > 2 else None
+        warn_of_many_weights(n_classes, X.shape[1], n_kept)
+
+    def __call__(self, pair: Pair, n_at_once: int, brief: bool) -> FeatureRows:
+        """Return rows of a pair; parameters are those of `kpegasos.fitting.pairs.KernelRows`."""
+        X, members = self._X, None if pair.members.size == self._X.shape[0] else pair.members
+        if sparse.issparse(X):
+            rows = X if members is None else X[members]
+            columns = used_columns(rows)
+            if _FEW * columns.size <= X.shape[1]:
+                X, members = _over(rows, columns), None
+                self._columns[pair.number] = columns
+        return FeatureRows(
+            X,
+            members=members,
+            intercept_scaling=self._scaling,
+            longest=self._longest,
+            canonical=True,
+        )
+
+    def weights(self, results: Results) -> Any:
+        """Return weights of all pairs: an array or, if that takes less than half of one, sparse.
+
+        Parameters
+        ----------
+        results : Results
+            Of all pairs.
+
+        Returns
+        -------
+        ndarray, csc_matrix or csr_matrix of shape (n_pairs, n_features)
+            CSC, of which SciPy's products take the transpose as it is, unless most columns are
+            empty.
+        """
+        w, n_features = results.column("w"), self._X.shape[1]
+        if not self._columns:
+            return np.array(w)
+        numbers, shape = range(len(w)), (len(w), n_features)
+        columns = [self._columns.get(k, range(n_features)) for k in numbers]
+        ends = np.cumsum([0, *map(len, columns)])
+        rows = sparse.csr_matrix((np.concatenate(w), np.concatenate(columns), ends), shape)
+        rows.eliminate_zeros()
+        n_bytes = 8 * len(w) * n_features
+        if n_bytes <= _DENSE_BYTES or 2 * _bytes_of(rows) > n_bytes:
+            return rows.toarray()
+        return rows.tocsc() if rows.nnz > n_features else rows
+
+
+def _most_weights(X: sparse.csr_matrix, pairs: Pairs) -> int:
+    """Bound how many weights of all pairs are not zero."""
+    with_first = [pairs[number] for number in np.flatnonzero(pairs.first == 0).tolist()]
+    first = with_first[0].members[with_first[0].problem.y > 0.0]
+    classes = [first, *(pair.members[pair.problem.y < 0.0] for pair in with_first)]
+    return len(with_first) * sum(used_columns(X[members]).size for members in classes)
+
+
+def warn_of_many_weights(n_classes: int, n_features: int, n_kept: int | None = None) -> None:
+    """Say so if the weights of all pairs of classes take much memory.
+
+    Parameters
+    ----------
+    n_classes, n_features : int
+    n_kept : int, default=None
+        Weights that are not zero at the most; all of them if None.
+
+    Warns
+    -----
+    UserWarning
+    """
+    n_pairs = n_classes * (n_classes - 1) // 2
+    n_bytes = 8 * n_pairs * n_features
+    if n_kept is not None:
+        n_bytes = min(n_bytes, 12 * n_kept)
+    if n_pairs > n_classes and n_bytes > _MANY_BYTES:
+        warnings.warn(
+            f"coef_ holds weights of {n_pairs} pairs of {n_classes} classes, up to "
+            f"{n_bytes / tuning.MEBIBYTE:,.0f} MiB: OneVsRestClassifier of sklearn.multiclass "
+            f"around the estimator has those of {n_classes}.",
+            UserWarning,
+            stacklevel=_level_of_caller(),
+        )
+
+
+def _level_of_caller() -> int:
+    """Return the level of the first call from outside of the package and its decorators."""
+    frame: FrameType | None = sys._getframe(1)
+    level = 0
+    while frame and frame.f_globals.get("__name__", "").split(".")[0] in ("kpegasos", "sklearn"):
+        frame, level = frame.f_back, level + 1
+    return level + 1
+
+
+def used_columns(rows: sparse.csr_matrix) -> np.ndarray:
+    """Return columns that have an entry, in order."""
+    if 8 * rows.nnz < rows.shape[1]:
+        return np.unique(rows.indices)
+    used = np.zeros(rows.shape[1], dtype=bool)
+    used[rows.indices] = True
+    return np.flatnonzero(used).astype(rows.indices.dtype, copy=False)
+
+
+def _over(rows: sparse.csr_matrix, columns: np.ndarray) -> sparse.csr_matrix:
+    """Return the same rows over the columns that they have entries in."""
+    if 8 * rows.nnz < rows.shape[1]:
+        places = np.searchsorted(columns, rows.indices)
+    else:
+        place = np.empty(rows.shape[1], dtype=np.int32)
+        place[columns] = np.arange(columns.size)
+        places = place[rows.indices]
+    indices = places.astype(rows.indices.dtype, copy=False)
+    shape = rows.shape[0], columns.size
+    return sparse.csr_matrix((rows.data, indices, rows.indptr), shape=shape)
+
+
+def _bytes_of(matrix: Any) -> int:
+    """Return bytes that a compressed sparse matrix takes."""
+    return int(matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes)
