@@ -19,14 +19,18 @@ from dataclasses import replace
 from functools import cache, wraps
 from inspect import signature
 from itertools import combinations
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import numpy as np
 from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from kpegasos.estimators.attributes import (
+    ClassifierAttributes,
+    PegasosAttributes,
+    RegressorAttributes,
+)
 from kpegasos.estimators.bounds import BoundsMixin, bounds_of_pairs
 from kpegasos.estimators.exports import ExportMixin, has_log_odds, own_sigmoids
 from kpegasos.exports.model import check_ties
@@ -41,7 +45,6 @@ from kpegasos.fitting.model import (
 )
 from kpegasos.fitting.observers import (
     CallbackObserver,
-    CallbackSupportMixin,
     CheckpointObserver,
     in_turn,
     progress_bar,
@@ -63,6 +66,12 @@ from kpegasos.rows.base import RowSource
 from kpegasos.solvers.result import Results
 from kpegasos.solvers.stopping import Stopper, interruptible
 from kpegasos.utils import tuning
+from kpegasos.utils.bases import (
+    BaseEstimator,
+    CallbackSupportMixin,
+    ClassifierMixin,
+    RegressorMixin,
+)
 from kpegasos.utils.threads import at_work
 from kpegasos.utils.validation import as_choice, as_flag, draw_seed, shown
 
@@ -121,7 +130,7 @@ def keeps_parameters(
     return keeping
 
 
-class BasePegasos(ExportMixin, CallbackSupportMixin, BaseEstimator):
+class BasePegasos(ExportMixin, CallbackSupportMixin, PegasosAttributes, BaseEstimator):
     """Base of kernel and linear estimators."""
 
     @classmethod
@@ -166,7 +175,7 @@ class BasePegasos(ExportMixin, CallbackSupportMixin, BaseEstimator):
     # --- fit ---
 
     @in_turn
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train on the examples.
 
         Parameters
@@ -262,8 +271,8 @@ class BasePegasos(ExportMixin, CallbackSupportMixin, BaseEstimator):
             if "cache_mb" not in settings.own:
                 raise
             raise MemoryError(
-                f"cache_mb must be less where memory is short, got {shown(self.cache_mb)} instead: "
-                f"{error or 'out of memory'}"
+                "cache_mb must be less where memory is short, got "
+                f"{shown(settings.own['cache_mb'])} instead: {error or 'out of memory'}"
             ) from error
         return results
 
@@ -340,10 +349,8 @@ def _gives_probabilities(estimator: Any) -> bool:
     )
 
 
-class OneVsOneMixin(BoundsMixin, ClassifierMixin):
+class OneVsOneMixin(BoundsMixin, ClassifierMixin, ClassifierAttributes):
     """A binary problem for each pair of classes, attributes in SVC's layout, SVC's vote."""
-
-    classes_: np.ndarray
 
     # --- fit ---
 
@@ -539,12 +546,12 @@ class OneVsOneMixin(BoundsMixin, ClassifierMixin):
 # --- regressors ---
 
 
-class RegressionMixin(BoundsMixin, RegressorMixin):
+class RegressionMixin(BoundsMixin, RegressorMixin, RegressorAttributes):
     """One problem over all examples, attributes in SVR's layout."""
 
     def _targets(self, y: np.ndarray, weight: np.ndarray) -> Numbers:
         """Centre targets on their weighted median: the intercept is regularised like a weight."""
-        return Numbers.of(y, weight, centred=self.fit_intercept)
+        return Numbers.of(y, weight, centred=bool(self.fit_intercept))
 
     def _attributes(self, plan: FitPlan, targets: Numbers, results: Results) -> dict[str, Any]:
         """Return fitted attributes of the model as it stands."""

@@ -11,6 +11,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
 from kpegasos.core.steps import StepRule
+from kpegasos.estimators.attributes import KernelAttributes
 from kpegasos.estimators.base import (
     BasePegasos,
     OneVsOneMixin,
@@ -61,16 +62,11 @@ class PrecomputedMixin:
         return tags
 
 
-class KernelEstimator(PrecomputedMixin, BasePegasos):
+class KernelEstimator(PrecomputedMixin, BasePegasos, KernelAttributes):
     """An estimator whose model is a sum of kernel values."""
 
     #: LIBSVM's names of the models that become such an estimator.
     _libsvm_types: ClassVar[tuple[str, ...]]
-    support_: np.ndarray
-    n_support_: np.ndarray
-    dual_coef_: np.ndarray
-    support_vectors_: Any
-    intercept_: np.ndarray
     _kernel: Kernel | None
 
     @classmethod

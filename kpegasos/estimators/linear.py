@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from itertools import combinations
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
@@ -34,7 +34,6 @@ class LinearEstimator(BasePegasos):
     """An estimator whose model is a weight of each feature."""
 
     coef_: Any
-    intercept_: np.ndarray
     _online: Any
 
     def _prepare(
@@ -52,7 +51,7 @@ class LinearEstimator(BasePegasos):
         tags.input_tags.sparse = True
         return tags
 
-    def sparsify(self) -> Any:
+    def sparsify(self) -> Self:
         """Make ``coef_`` a sparse matrix, which takes less where most weights are zero.
 
         Returns
@@ -63,7 +62,7 @@ class LinearEstimator(BasePegasos):
         self.coef_ = sparse.csr_matrix(self.coef_)
         return self
 
-    def densify(self) -> Any:
+    def densify(self) -> Self:
         """Make ``coef_`` an array.
 
         Returns
@@ -283,6 +282,11 @@ class LinearPegasosSVC(OneVsOneMixin, LinearEstimator):
     True
     """
 
+    early_stopping: bool
+    validation_fraction: float
+    n_iter_no_change: int
+    validation_scores_: list[float]
+
     @keeps_parameters
     def __init__(
         self,
@@ -339,9 +343,7 @@ class LinearPegasosSVC(OneVsOneMixin, LinearEstimator):
         return weight, [observer]
 
     @in_turn
-    def partial_fit(
-        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
-    ) -> LinearPegasosSVC:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Make one pass over a chunk of a stream, going on where the last call stopped.
 
         A stream begins at w = 0: the first call replaces the model of an earlier `fit`.
@@ -526,7 +528,7 @@ default="epsilon_insensitive"
     ) -> None: ...
 
     @in_turn
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearPegasosSVR:
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Make one pass over a chunk of a stream, going on where the last call stopped.
 
         A stream begins at w = 0: the first call replaces the model of an earlier `fit`.

@@ -18,12 +18,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_array,
-    check_consistent_length,
-    validate_data,
-)
+from sklearn.utils.validation import check_array, check_consistent_length, validate_data
 
 from kpegasos.core.averaging import AVERAGES
 from kpegasos.core.draws import MOST_DRAWS, SAMPLINGS
@@ -303,14 +298,16 @@ def checked_weight(sample_weight: Any, X: Any) -> np.ndarray:
     refuse_times("sample_weight", sample_weight)
     if isinstance(sample_weight, Number):
         sample_weight = as_number("sample_weight", sample_weight)
-    # Later scikit-learn refuses weights that are all zero, as those of a chunk may be.
-    known = signature(_check_sample_weight).parameters
-    zeros = {"allow_all_zero_weights": True} if "allow_all_zero_weights" in known else {}
-    weight: np.ndarray
+        sample_weight = np.full(X.shape[0], sample_weight)
+    expected = "sample_weight must be a number for each row of X"
     try:
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, **zeros)
+        weight: np.ndarray = check_array(
+            sample_weight, ensure_2d=False, dtype=np.float64, order="C", input_name="sample_weight"
+        )
     except (TypeError, ValueError) as error:
-        raise told_of(error, "sample_weight must be a number for each row of X") from None
+        raise told_of(error, expected) from None
+    if weight.shape != (X.shape[0],):
+        raise ValueError(f"{expected}, {X.shape[0]} of them, got shape {weight.shape} instead")
     if weight.min(initial=0.0) < 0:
         raise ValueError(
             f"sample_weight must not be negative, got a minimum of {weight.min():g} instead"

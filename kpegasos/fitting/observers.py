@@ -1,8 +1,8 @@
 """Observers of a fit: callbacks, early stopping, the progress bar of ``verbose=True``.
 
-Callbacks exist where scikit-learn has `sklearn.callback` (1.9); elsewhere the estimators have no
-``set_callbacks``. The bar counts kernel values as they are computed, whatever for, and shows them
-with the seconds several times a second: a bar that stands still shows that work goes on.
+Where scikit-learn has no callbacks the estimators have no ``set_callbacks``. The bar counts kernel
+values as they are computed, whatever for, and shows them with the seconds several times a second: a
+bar that stands still shows that work goes on.
 """
 
 from __future__ import annotations
@@ -12,31 +12,20 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+from kpegasos.utils.bases import BEGIN_CALLBACKS, with_callbacks
 from kpegasos.utils.patience import Counter, counting
 from kpegasos.utils.progress import bar, shown
 from kpegasos.utils.threads import Turn
 from kpegasos.utils.validation import check_labels
 
-try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
-
-    HAS_CALLBACKS = True
-except ImportError:  # scikit-learn < 1.9
-    HAS_CALLBACKS = False
-
-    class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Nothing: this scikit-learn has no callbacks."""
-
-    def with_callbacks(method: Any) -> Any:
-        """Return a method with nothing around it."""
-        return wraps(method)(lambda *arguments, **options: method(*arguments, **options))
+_Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
-def in_turn(method: Any) -> Any:
+def in_turn(method: _Method) -> _Method:
     """Decorate a method that fits: threads take turns, and callbacks are torn down after it."""
     method = with_callbacks(method)
 
@@ -45,7 +34,7 @@ def in_turn(method: Any) -> Any:
         with Turn(estimator, "estimator"):
             return method(estimator, *arguments, **options)
 
-    return fit
+    return fit  # type: ignore[return-value]
 
 
 #: A call makes the fitted attributes of the model as it stands.
@@ -94,13 +83,14 @@ class CallbackObserver(CheckpointObserver):
         """Observer for the estimator's callbacks, None if it has none."""
         if getattr(estimator, "_skl_callbacks", []):
             return CallbackObserver(estimator, X, y, sample_weight)
-        if HAS_CALLBACKS:  # a meta-estimator may have to know that this fit has no parts
-            estimator._init_callback_context()
+        begin = getattr(estimator, BEGIN_CALLBACKS, None)
+        if begin is not None:  # a meta-estimator may have to know that this fit has no parts
+            begin()
         return None
 
     def begin_fit(self, n_checkpoints: int) -> None:
         """Set the callbacks up and tell them that the fit begins."""
-        self._fit = self._estimator._init_callback_context(max_subtasks=n_checkpoints)
+        self._fit = getattr(self._estimator, BEGIN_CALLBACKS)(max_subtasks=n_checkpoints)
         self._fit.call_on_fit_task_begin(**self._hook_arguments)
 
     def begin_checkpoint(self) -> None:

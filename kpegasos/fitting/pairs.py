@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 from sklearn.utils import compute_class_weight
-from sklearn.utils.multiclass import _ovr_decision_function
 
 from kpegasos.core.problem import Problem, check_weights, lam_of_c
 from kpegasos.fitting.inputs import Settings
@@ -322,7 +321,16 @@ def vote(decisions: np.ndarray, n_classes: int, tie_order: np.ndarray | None = N
 
 def one_vs_rest(decisions: np.ndarray, n_classes: int) -> np.ndarray:
     """Return votes made continuous by the decisions, of shape (n_samples, n_classes), as in SVC."""
-    return np.asarray(_ovr_decision_function(decisions < 0, -decisions, n_classes))
+    votes = np.zeros((decisions.shape[0], n_classes))
+    sums = np.zeros_like(votes)
+    for (first, second), own in zip(combinations(range(n_classes), 2), decisions.T, strict=True):
+        is_second = own < 0
+        votes[:, first] += ~is_second
+        votes[:, second] += is_second
+        sums[:, first] += own
+        sums[:, second] -= own
+    # Less than a third, so that no vote changes its place.
+    return np.asarray(votes + sums / (3.0 * (np.abs(sums) + 1.0)))
 
 
 def one_vs_rest_bounds(

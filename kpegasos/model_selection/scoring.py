@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 from sklearn import config_context
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.metrics import check_scoring, get_scorer, get_scorer_names
 
 from kpegasos.estimators import PegasosSVC
 from kpegasos.estimators.base import OneVsOneMixin
 from kpegasos.fitting.pairs import Targets, one_vs_rest
+from kpegasos.utils.bases import BaseEstimator, ClassifierMixin
 from kpegasos.utils.validation import is_number, shown, told_of
 
 
@@ -59,7 +59,7 @@ class GivenDecisions(OneVsOneMixin, BaseEstimator):
         return np.asarray(self.classes)
 
     @property
-    def intercept_(self) -> np.ndarray:
+    def intercept_(self) -> np.ndarray:  # type: ignore[override]
         """Zeros: the decisions have their constant terms."""
         return np.zeros(self.decisions.shape[1])
 

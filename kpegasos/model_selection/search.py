@@ -10,15 +10,15 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from kpegasos.estimators import PegasosSVC
+from kpegasos.estimators.attributes import ModelAttributes
 from kpegasos.estimators.base import OneVsOneMixin, keeps_parameters
 from kpegasos.estimators.bounds import Enclosed
 from kpegasos.estimators.exports import ExportMixin, sigmoids_of
@@ -39,7 +39,7 @@ from kpegasos.fitting.model import (
     set_model,
     unchanged_by_errors,
 )
-from kpegasos.fitting.observers import CallbackObserver, CallbackSupportMixin, cell_bar, in_turn
+from kpegasos.fitting.observers import CallbackObserver, cell_bar, in_turn
 from kpegasos.fitting.pairs import Targets
 from kpegasos.kernels.base import takes_objects
 from kpegasos.model_selection.folds import Folds, check_all_classes_are_tested, make_folds
@@ -54,6 +54,7 @@ from kpegasos.model_selection.results import (
 from kpegasos.model_selection.scoring import HeldOutScorer, calibrate, features_of, make_scorer_of
 from kpegasos.model_selection.surface import search_surface
 from kpegasos.solvers.stopping import Stopper, interruptible
+from kpegasos.utils.bases import BaseEstimator, CallbackSupportMixin
 from kpegasos.utils.threads import at_work
 from kpegasos.utils.validation import (
     as_choice,
@@ -111,7 +112,12 @@ def _calibrates(search: Any) -> bool:
 
 # Longer than a class should be: most of it is the parameters' documentation and the constructor.
 class PegasosSVCCV(
-    PrecomputedMixin, ExportMixin, OneVsOneMixin, CallbackSupportMixin, BaseEstimator
+    PrecomputedMixin,
+    ExportMixin,
+    OneVsOneMixin,
+    CallbackSupportMixin,
+    ModelAttributes,
+    BaseEstimator,
 ):
     """Kernel support vector classifier whose C and kernel parameters are chosen on held-out data.
 
@@ -303,7 +309,36 @@ class PegasosSVCCV(
     ) -> None: ...
 
     best_index_ = best_params_ = best_score_ = oof_decision_ = _OfTheBest()
+    Cs: Any
+    gammas: Any
+    degrees: Any
+    coef0s: Any
+    cv: Any
+    scoring: Any
+    refit: bool
+    calibration: str | None
+    fit_intercept: bool | str
+    intercept_scaling: float
+    tol: float
+    max_time: float | None
+    cache_mb: float | str
+    row_dtype: str
+    warm_start: bool
+    verbose: bool
+    random_state: Any
+
+    Cs_: np.ndarray
+    gammas_: Any
     best_estimator_: PegasosSVC
+    cv_results_: dict[str, Any]
+    scores_: np.ndarray
+    relative_gaps_: np.ndarray
+    n_splits_: int
+    kernel_evaluations_: int
+    missing_: list[dict[str, Any]]
+    status_: str
+    refit_time_: float
+    support_vectors_: Any
     calibrator_: Any
     _states: SearchRecord | None
     _states_digest: str | None
@@ -311,7 +346,7 @@ class PegasosSVCCV(
     # --- fit ---
 
     @in_turn
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> PegasosSVCCV:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Search all cells, and fit the chosen one to all examples.
 
         Parameters

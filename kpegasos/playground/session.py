@@ -9,13 +9,13 @@ from typing import Any
 
 import kpegasos
 from kpegasos.estimators import PegasosSVC
-from kpegasos.fitting.observers import HAS_CALLBACKS
 from kpegasos.losses import CLASSIFICATION
 from kpegasos.playground import messages, runs
 from kpegasos.playground.files import file_message
 from kpegasos.playground.messages import MessageError, Scene
 from kpegasos.playground.runs import Data, PaneRun
 from kpegasos.solvers.stopping import Stopper
+from kpegasos.utils.bases import HAS_CALLBACKS
 from kpegasos.utils.threads import Turn
 
 #: Seconds that the steps of one answer may take.
