@@ -145,7 +145,7 @@ def _maps(array: Any) -> np.memmap | None:
 def _give_back(array: Any) -> None:
     """Let go of the pages of a mapped file, which are read again when they are asked for."""
     mapped = _maps(array)
-    pages = getattr(mapped, "_mmap", None)
+    pages: Any = getattr(mapped, "_mmap", None)
     # Pages of a private mapping ("c") may have been written to, and would be lost.
     if mapped is not None and mapped.mode != "c" and hasattr(pages, "madvise"):
         pages.madvise(mmap.MADV_DONTNEED)
