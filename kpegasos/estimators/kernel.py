@@ -22,7 +22,7 @@ from kpegasos.estimators.bounds import EPS, Enclosed, check_diagonal, squared_co
 from kpegasos.exports.libsvm import CLASSIFIERS, REGRESSORS, read_libsvm
 from kpegasos.exports.model import Model, check_model
 from kpegasos.fitting.inputs import Settings, validated_objects, validated_rows
-from kpegasos.fitting.model import of_one_model, original, parameters_read_later, set_model
+from kpegasos.fitting.model import of_one_model, parameters_read_later, set_model
 from kpegasos.fitting.pairs import (
     GramParts,
     KernelRows,
@@ -32,18 +32,26 @@ from kpegasos.fitting.pairs import (
     pair_coefficients,
 )
 from kpegasos.fitting.training import FitPlan
-from kpegasos.kernels.base import Kernel, bounds_rounding, takes_objects
+from kpegasos.kernels.base import bounds_rounding, takes_objects
 from kpegasos.kernels.decision import (
     FEW_OUTPUTS,
+    Kept,
     decision_rounding,
     gram_decision,
     kernel_decision,
     object_decision,
 )
 from kpegasos.kernels.functions import Linear, make_kernel, parameters_of, scale_gamma
+from kpegasos.kernels.pairwise import copied
 from kpegasos.rows.base import RowSource
 from kpegasos.solvers.result import Results
-from kpegasos.utils.validation import check_gram, check_magnitude, finite_decisions, shown
+from kpegasos.utils.validation import (
+    as_objects,
+    check_gram,
+    check_magnitude,
+    finite_decisions,
+    shown,
+)
 
 
 class PrecomputedMixin:
@@ -67,7 +75,8 @@ class KernelEstimator(PrecomputedMixin, BasePegasos, KernelAttributes):
 
     #: LIBSVM's names of the models that become such an estimator.
     _libsvm_types: ClassVar[tuple[str, ...]]
-    _kernel: Kernel | None
+    _kernel: Any
+    _kept: Kept
 
     @classmethod
     def from_libsvm(cls, path: str | PathLike[str], n_features: int | None = None) -> Any:
@@ -105,6 +114,7 @@ class KernelEstimator(PrecomputedMixin, BasePegasos, KernelAttributes):
             "dual_coef_": model.dual_coef,
             "intercept_": model.intercept,
             "_kernel": model.kernel,
+            "_kept": Kept(),
             "_states": None,
             "_states_digest": None,
         }
@@ -119,6 +129,12 @@ class KernelEstimator(PrecomputedMixin, BasePegasos, KernelAttributes):
         estimator.n_features_in_ = model.n_features
         set_model(estimator, attributes)
         return estimator
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: each for name, each in super().__getstate__().items() if name != "_kept"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__({**state, "_kept": Kept()} if "_kernel" in state else state)
 
     def _coefficients(self) -> tuple[np.ndarray, np.ndarray | None]:
         """Return the support vectors' coefficients, and in SVC's layout how many each class has."""
@@ -146,18 +162,19 @@ class KernelEstimator(PrecomputedMixin, BasePegasos, KernelAttributes):
             kernel = make_kernel(kernel, **parameters)
         else:
             kernel = make_kernel(kernel)
-        return KernelRows(kernel, X, pairs, settings), {"_kernel": kernel}
+        return KernelRows(kernel, X, pairs, settings), {"_kernel": kernel, "_kept": Kept()}
 
     def _vectors(self, plan: FitPlan, support: np.ndarray, results: Results) -> dict[str, Any]:
         X = plan.X
-        return {
-            "support_vectors_": np.empty((0, 0), X.dtype) if self._is_precomputed() else X[support]
-        }
+        vectors = np.empty((0, 0), X.dtype) if self._is_precomputed() else X[support]
+        if takes_objects(self.kernel):  # or a model would change with whatever changes them
+            vectors = as_objects([copied(each) for each in vectors])
+        return {"support_vectors_": vectors}
 
     def _decide(self, X: Any) -> np.ndarray:
         if takes_objects(self._kernel):
             decisions = object_decision(
-                self._kernel, X, self.support_vectors_, *self._coefficients()
+                self._kernel, X, self.support_vectors_, *self._coefficients(), kept=self._kept
             )
             return finite_decisions(decisions + self.intercept_)
         model = self._exported()
@@ -171,7 +188,7 @@ class KernelEstimator(PrecomputedMixin, BasePegasos, KernelAttributes):
                 model.vectors,
                 coefs,
                 n_support=n_support,
-                owner=original(self),
+                kept=self._kept,
             )
         decisions += self.intercept_
         return finite_decisions(decisions)
@@ -180,7 +197,6 @@ class KernelEstimator(PrecomputedMixin, BasePegasos, KernelAttributes):
         own, constant = self._decide(X), squared_constant(self)
         coefs, n_support = self._coefficients()
         if takes_objects(self._kernel):
-            assert self._kernel is not None
             check_diagonal(diagonal, wanted=False)
             squares, vectors = np.maximum(self._kernel.diag(X), 0.0), self.support_vectors_
             coefs = coefs if n_support is None else pair_coefficients(coefs, n_support)

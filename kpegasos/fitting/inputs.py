@@ -26,7 +26,6 @@ from kpegasos.core.problem import check_weights
 from kpegasos.core.state import PegasosOptions, options_for
 from kpegasos.core.steps import check_step
 from kpegasos.kernels.functions import make_kernel
-from kpegasos.kernels.pairwise import as_objects
 from kpegasos.losses import HINGE, is_hinge, make_loss
 from kpegasos.rows.budget import as_budget
 from kpegasos.rows.choose import CACHES
@@ -38,7 +37,9 @@ from kpegasos.utils.validation import (
     as_choice,
     as_flag,
     as_integer,
+    as_jobs,
     as_number,
+    as_objects,
     canonical_rows,
     numbers_of,
     optional,
@@ -142,13 +143,6 @@ def _perhaps(check: Callable[..., Any], **limits: Any) -> Callable[[str, Any], A
     return partial(optional, check, **limits)
 
 
-def _as_n_jobs(name: str, value: Any) -> int:
-    """Return the number of jobs in joblib's sense, where zero means nothing."""
-    if number := as_integer(name, value):
-        return number
-    raise ValueError(f"{name} must be None or an integer other than 0, got 0 instead")
-
-
 def _as_kernel(name: str, value: Any) -> Any:
     if not (isinstance(value, str) and value == "precomputed"):
         make_kernel(value)
@@ -211,7 +205,7 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "class_weight": _as_class_weight,
     "decision_function_shape": _choice("ovr", "ovo"),
     "break_ties": as_flag,
-    "n_jobs": _perhaps(_as_n_jobs),
+    "n_jobs": _perhaps(as_jobs),
     "warm_start": as_flag,
     "verbose": as_flag,
 }

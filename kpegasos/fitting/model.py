@@ -97,7 +97,6 @@ def of_one_model(method: _Method) -> _Method:
     @wraps(method)
     def wrapper(estimator: Any, *arguments: Any, **options: Any) -> Any:
         one, before = object.__new__(type(estimator)), dict(vars(estimator))
-        before["_original"] = original(estimator)
         one.__dict__ = dict(before)
         try:
             with at_work():
@@ -108,11 +107,6 @@ def of_one_model(method: _Method) -> _Method:
                     vars(estimator)[name] = value
 
     return wrapper  # type: ignore[return-value]
-
-
-def original(estimator: Any) -> Any:
-    """Return the estimator of which one stands for its model."""
-    return vars(estimator).get("_original", estimator)
 
 
 #: Parameters that change neither the problem nor the sequence of iterates.

@@ -19,7 +19,7 @@ import numpy as np
 from kpegasos.utils.bases import BEGIN_CALLBACKS, with_callbacks
 from kpegasos.utils.patience import Counter, counting
 from kpegasos.utils.progress import bar, shown
-from kpegasos.utils.threads import Turn
+from kpegasos.utils.threads import turn
 from kpegasos.utils.validation import check_labels
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
@@ -31,7 +31,7 @@ def in_turn(method: _Method) -> _Method:
 
     @wraps(method)
     def fit(estimator: Any, *arguments: Any, **options: Any) -> Any:
-        with Turn(estimator, "estimator"):
+        with turn(estimator, "estimator"):
             return method(estimator, *arguments, **options)
 
     return fit  # type: ignore[return-value]

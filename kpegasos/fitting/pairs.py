@@ -21,11 +21,11 @@ from sklearn.utils import compute_class_weight
 
 from kpegasos.core.problem import Problem, check_weights, lam_of_c
 from kpegasos.fitting.inputs import Settings
-from kpegasos.kernels.base import Kernel, bounds_rounding, is_foreign, takes_objects
+from kpegasos.kernels.base import CallableKernel, Kernel, bounds_rounding, is_foreign
 from kpegasos.kernels.decision import pairs_of_class
 from kpegasos.kernels.exact import ExactProducts
 from kpegasos.kernels.matrix import ClassSortedMatrix, KernelMatrix
-from kpegasos.kernels.pairwise import is_costly, placed
+from kpegasos.kernels.pairwise import PairwiseKernel, is_costly
 from kpegasos.losses import HINGE
 from kpegasos.rows.base import RowSource, most_scaling
 from kpegasos.rows.budget import budget_mb, gram_mb_needed
@@ -33,6 +33,7 @@ from kpegasos.rows.cached import BufferPool
 from kpegasos.rows.choose import choose_source
 from kpegasos.rows.gram import GramRows
 from kpegasos.utils import tuning
+from kpegasos.utils.patience import Pace
 from kpegasos.utils.validation import (
     LARGEST,
     LARGEST_SCALING,
@@ -672,15 +673,48 @@ def constant_of(settings: Settings, pairs: Pairs, diagonal: np.ndarray) -> float
     return min(size * squared**0.5, 0.5 * most_scaling(float(pairs.lam.min())), LARGEST_SCALING)
 
 
-def placed_within(kernel: Kernel, X: Any, cache_mb: float | str) -> tuple[Kernel, Any]:
-    """Return a kernel that is costly between places, which has half of a budget for its values.
+#: Seconds of a value from which on a function of rows is costly: several times what it takes to
+#: keep one.
+_COSTLY = 1e-5
 
-    Any other is returned as it is, with X; see `kpegasos.kernels.pairwise.placed`.
+
+def placed_within(kernel: Any, X: Any, cache_mb: float | str) -> tuple[Any, Any, float]:
+    """Return a kernel that is costly between places, and these; any other, and X, as they are.
+
+    A function of a user's own on rows of numbers is costly where it is slow.
+
+    Parameters
+    ----------
+    kernel : Kernel or PairwiseKernel
+    X : ndarray or CSR matrix of shape (n_samples, n_features), or ndarray of objects
+    cache_mb : float or "auto"
+        Budget of which a function on rows has half for the values that it keeps.
+
+    Returns
+    -------
+    kernel, X : Kernel, ndarray or CSR matrix
+    share : float
+        Of the budget, for the rows of the kernel.
     """
+    if isinstance(kernel, PairwiseKernel):
+        return *kernel.placed(X), 1.0
     if not is_foreign(kernel):
-        return kernel, X
-    both_mb = 16.0 * X.shape[0] ** 2 / tuning.MEBIBYTE
-    return placed(kernel, X, 0.5 * budget_mb(cache_mb, both_mb))
+        return kernel, X, 1.0
+    pace = Pace()
+    if pace.is_quick(kernel.block, X, X, X.shape[0] ** 2) or pace.seconds_each < _COSTLY:
+        return kernel, X, 1.0
+    rows = np.empty(X.shape[0], dtype=object)
+    for place in range(rows.size):
+        rows[place] = X[place : place + 1] if sparse.issparse(X) else X[place]
+    of_rows = PairwiseKernel(
+        kernel.block,
+        blocks=True,
+        # A function's own diagonal is made of blocks.
+        diagonal=None if isinstance(kernel, CallableKernel) else kernel.diag,
+        positive_definite=kernel.positive_definite,
+        cache_mb=0.5 * budget_mb(cache_mb, 16.0 * X.shape[0] ** 2 / tuning.MEBIBYTE),
+    )
+    return *of_rows.placed(rows), 0.5
 
 
 class KernelRows:
@@ -704,12 +738,8 @@ class KernelRows:
 
     def __init__(self, kernel: Kernel, X: Any, pairs: Pairs, settings: Settings) -> None:
         X, pairs = _without_unused(X, pairs)
-        share = 1.0
-        given = kernel
-        kernel, X = placed_within(kernel, X, settings.own["cache_mb"])
+        kernel, X, share = placed_within(kernel, X, settings.own["cache_mb"])
         self.is_costly = is_costly(kernel)
-        if self.is_costly and not takes_objects(given):
-            share = 0.5
         self._kernel, self._X, self._pairs, self._settings = kernel, X, pairs, settings
         self._cache: str = settings.own["cache"]
         self.is_quick, sizes = bounds_rounding(kernel), pairs.sizes
@@ -788,7 +818,6 @@ class KernelRows:
         values = self._shared
         if isinstance(values, ClassSortedMatrix):
             values = values.pair(*pair.classes)
-        brief &= not self.is_costly
         cache = "streamed" if brief and self._cache in ("auto", "precomputed") else self._cache
         if settings.polish and cache == "auto" and _keeps_fewer(values, self._budget / n_at_once):
             cache = "cached"

@@ -394,7 +394,7 @@ def report_end(
         )
     settings, tol = plan.settings, plan.settings.tol
     kernel: Any = plan.known.get("_kernel")
-    claimed = plan.is_costly and takes_objects(kernel) and kernel.positive_definite
+    claimed = takes_objects(kernel) and kernel.positive_definite
     if claimed and any(map(math.isnan, results.column("gap"))):
         warnings.warn(
             f"{name} has no certificate, as the kernel's values show that it is not positive "

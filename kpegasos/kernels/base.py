@@ -352,16 +352,28 @@ def check_values(values: Any, A: Any, B: Any) -> np.ndarray:
     ValueError
         If it has the wrong shape, is not real or not finite.
     """
-    values = np.asarray(values)
+    values = real_values(values, value_dtype(A))
     expected = (A.shape[0], B.shape[0])
     if values.shape != expected:
         raise ValueError(
             f"kernel must return an array of shape {expected} for inputs with "
             f"{expected[0]} and {expected[1]} rows, got shape {values.shape} instead"
         )
+    return values
+
+
+def real_values(values: Any, dtype: Any = np.float64, name: str = "kernel") -> np.ndarray:
+    """Return what a function of a user's own computed, sparse or not, as an array.
+
+    Raises
+    ------
+    ValueError
+        If it is not real or not finite.
+    """
+    values = np.asarray(values.toarray() if sparse.issparse(values) else values)
     if values.dtype.kind not in "fiub":
-        raise ValueError(f"kernel must return real numbers, got dtype {values.dtype} instead")
-    values = values.astype(value_dtype(A), copy=False)
+        raise ValueError(f"{name} must return real numbers, got dtype {values.dtype} instead")
+    values = values.astype(dtype, copy=False)
     check_finite(values)
     return values
 

@@ -1,15 +1,15 @@
 """Products of kernel values with coefficients: decisions on new rows, and margins of examples.
 
-A model that is asked about a row at a time would else pack all its support vectors for each. They
-are kept beside the model and not in it, so they are neither pickled nor copied.
+A model that is asked about a row at a time would pack all its support vectors for each, if it did
+not keep them packed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 from scipy import sparse
@@ -18,6 +18,7 @@ from kpegasos.kernels import maps
 from kpegasos.kernels.base import InnerProductKernel, Kernel, bounds_rounding, check_finite
 from kpegasos.kernels.gemm import PackedMatrix
 from kpegasos.kernels.matrix import KernelMatrix, KernelPoints
+from kpegasos.kernels.pairwise import PairwiseKernel, PlacedKernel
 from kpegasos.utils import tuning
 from kpegasos.utils.boundary import checked, require_indices, require_range, require_shape
 from kpegasos.utils.compiled import compiled
@@ -30,103 +31,46 @@ _MOST_BYTES = 64 * tuning.MEBIBYTE
 _COPIES = 4
 
 
-class Parts(NamedTuple):
-    """Holds what a kernel expansion is made of; see `kpegasos.kernels.decision.KernelExpansion`."""
+class Kept:
+    """What predictions with a model need, made by the first of them: a private attribute of it.
 
-    kernel: Kernel
-    support_vectors: Any
-    coefs: np.ndarray
-    n_support: np.ndarray | None
-
-    def can_be_kept(self) -> bool:
-        """Tell whether the support vectors are packed, and they and their coefficients are few."""
-        dense = not sparse.issparse(self.support_vectors)
-        if not (maps.COMPILED and dense and isinstance(self.kernel, InnerProductKernel)):
-            return False
-        n_bytes = self.support_vectors.nbytes + _COPIES * self.coefs.nbytes
-        return bool(self.support_vectors.flags.c_contiguous and n_bytes <= _MOST_BYTES)
-
-
-class _Kept(NamedTuple):
-    """An expansion, and what it was made of: arrays as copies or, where they are large, sums."""
-
-    parts: Parts
-    sums: tuple[int, int]
-    expansion: Any
-
-    def is_made_of(self, parts: Parts) -> bool:
-        old = self.parts
-        return (
-            old.kernel is parts.kernel
-            and old.support_vectors is parts.support_vectors
-            and np.array_equal(old.coefs, parts.coefs)
-            and _equal(old.n_support, parts.n_support)
-            and self.sums == _sums(parts.support_vectors)
-        )
-
-
-def _equal(one: np.ndarray | None, other: np.ndarray | None) -> bool:
-    if one is None or other is None:
-        return one is other
-    return np.array_equal(one, other)
-
-
-_kept: WeakKeyDictionary[Any, _Kept] = WeakKeyDictionary()
-
-
-@compiled()
-def _mixed_sums(words: np.ndarray) -> tuple[np.uint32, np.uint32]:
-    """Sum words, each mixed with its place: an edit leaves both as they were once in 2^64.
-
-    A linear sum would not do: edits of zeros and ones that keep it are easily made. The mixing is
-    that of MurmurHash3 (Appleby 2011) by its own constants; each sum is taken after one round.
+    Support vectors that it was made of cannot be written to any more, so that no edit goes
+    unnoticed; other ones, and edited coefficients, make it anew.
     """
-    first, second = np.uint32(0), np.uint32(0)
-    for k in range(words.size):
-        # Products and sums of uint32 are of 64 bits in numba.
-        mixed = np.uint32((words[k] ^ np.uint32(k * 0x9E3779B1)) * np.uint32(0x85EBCA6B))
-        mixed ^= mixed >> np.uint32(13)
-        first = np.uint32(first + mixed)
-        mixed = np.uint32(mixed * np.uint32(0xC2B2AE35))
-        mixed ^= mixed >> np.uint32(16)
-        second = np.uint32(second + mixed)
-    return first, second
+
+    _made: Any = None
+
+    def of(
+        self, kernel: Any, vectors: Any, numbers: tuple[Any, ...], make: Callable[[], Any]
+    ) -> Any:
+        """Return what ``make`` returns, or has returned for the same parts.
+
+        Parameters
+        ----------
+        kernel : Kernel or PairwiseKernel
+        vectors : ndarray
+        numbers : tuple of ndarray or None
+            Compared by value.
+        make : callable
+        """
+        known = self._made  # as a whole: calls may come from several threads
+        are_same = known is not None and known[0] is kernel and known[1] is vectors
+        if are_same and all(map(np.array_equal, known[2], numbers)):
+            return known[3]
+        made, base = make(), vectors.base
+        if not (isinstance(base, np.ndarray) and base.flags.writeable):  # by whoever has that
+            vectors.flags.writeable = False
+            copies = tuple(None if each is None else each.copy() for each in numbers)
+            self._made = kernel, vectors, copies, made
+        return made
 
 
-def _sums(vectors: np.ndarray) -> tuple[int, int]:
-    first, second = _mixed_sums(vectors.reshape(-1).view(np.uint32))
-    return int(first), int(second)
-
-
-def _can_own(owner: Any) -> bool:
-    """Tell whether something can be kept beside an object: it needs a hash and weak references."""
-    if owner is None:
+def _can_be_kept(kernel: Kernel, support_vectors: Any, coefs: np.ndarray) -> bool:
+    """Tell whether the support vectors are packed, and they and their coefficients are few."""
+    packs = maps.COMPILED and isinstance(kernel, InnerProductKernel)
+    if not packs or sparse.issparse(support_vectors):
         return False
-    try:
-        hash(ref(owner))
-    except TypeError:  # of a class with an equality of its own, for one
-        return False
-    return True
-
-
-def kept(owner: Any, parts: Parts) -> Any:
-    """Return the expansion that is kept for an owner, if it is made of these parts; else None."""
-    found = _kept.get(owner) if _can_own(owner) else None
-    if found is None or not parts.can_be_kept():
-        return None
-    return found.expansion if found.is_made_of(parts) else None
-
-
-def keep(owner: Any, parts: Parts, expansion: Any) -> None:
-    """Keep an expansion for an owner in place of an earlier one, if it is small."""
-    if not _can_own(owner):
-        return
-    if not parts.can_be_kept():
-        _kept.pop(owner, None)
-        return
-    n_support = None if parts.n_support is None else parts.n_support.copy()
-    copies = parts._replace(coefs=parts.coefs.copy(), n_support=n_support)
-    _kept[owner] = _Kept(copies, _sums(parts.support_vectors), expansion)
+    return bool(support_vectors.nbytes + _COPIES * coefs.nbytes <= _MOST_BYTES)
 
 
 #: Support vectors of one tile. It is fixed, as sums over a tile are rounded together.
@@ -378,7 +322,7 @@ def kernel_decision(
     *,
     n_support: np.ndarray | None = None,
     block_mb: float = 64.0,
-    owner: Any = None,
+    kept: Kept | None = None,
 ) -> np.ndarray:
     """``K(X, support vectors) @ coefs.T`` in bounded memory; see `KernelExpansion`.
 
@@ -395,10 +339,8 @@ def kernel_decision(
         See `KernelExpansion`.
     block_mb : float, default=64
         MiB of kernel values at a time.
-    owner : object, default=None
-        What lives as long as packed support vectors and coefficients of up to 64 MiB are to be kept
-        for the next call with the same ones. They are compared, the vectors by checksums of 64
-        bits, so they may be replaced or edited. Nothing is kept for an object without a hash.
+    kept : Kept, default=None
+        Of the model, which keeps packed support vectors of up to 64 MiB for the next call.
 
     Returns
     -------
@@ -417,11 +359,10 @@ def kernel_decision(
         )
     if support_vectors.shape[0] == 0 or X.shape[0] == 0:
         return np.zeros((X.shape[0], _n_outputs(coefs, n_support)))
-    parts = Parts(kernel, support_vectors, coefs, n_support)
-    expansion = kept(owner, parts)
-    if expansion is None:
-        expansion = KernelExpansion(*parts)
-        keep(owner, parts, expansion)
+    make = partial(KernelExpansion, kernel, support_vectors, coefs, n_support)
+    if kept is None or not _can_be_kept(kernel, support_vectors, coefs):
+        return make().decide(X, block_mb)
+    expansion: KernelExpansion = kept.of(kernel, support_vectors, (coefs, n_support), make)
     return expansion.decide(X, block_mb)
 
 
@@ -503,11 +444,13 @@ def gram_decision(
 
 
 def object_decision(
-    kernel: Any,
+    kernel: PairwiseKernel,
     X: np.ndarray,
     support_vectors: np.ndarray,
     coefs: np.ndarray,
     n_support: np.ndarray | None = None,
+    *,
+    kept: Kept,
 ) -> np.ndarray:
     """`kernel_decision` of a `PairwiseKernel`: a kernel value for each object and support vector.
 
@@ -518,6 +461,8 @@ def object_decision(
     support_vectors : ndarray of shape (n_support_vectors,), object
     coefs, n_support : ndarray
         See `kernel_decision`.
+    kept : Kept
+        Of the model.
 
     Returns
     -------
@@ -526,13 +471,14 @@ def object_decision(
     size = support_vectors.size
     if not (size and X.size):
         return np.zeros((X.size, _n_outputs(coefs, n_support)))
+    place = partial(PlacedKernel, kernel, is_fitted=False)
+    support: PlacedKernel = kept.of(kernel, support_vectors, (), partial(place, support_vectors))
+    parts = []
     height = max(1, _GATHERED // (8 * size))
-    parts = [
-        gram_decision(
-            kernel.block(X[top : top + height], support_vectors), np.arange(size), coefs, n_support
-        )
-        for top in range(0, X.size, height)
-    ]
+    for top in range(0, X.size, height):
+        new = place(X[top : top + height])
+        values = new.between(new.places, support, support.places)
+        parts.append(gram_decision(values, support.places, coefs, n_support))
     return np.concatenate(parts)
 
 

@@ -34,7 +34,7 @@ from kpegasos.kernels.base import (
     uses_products,
 )
 from kpegasos.kernels.gemm import PackedKernel, aligned_ranges, panel_width
-from kpegasos.kernels.pairwise import is_costly
+from kpegasos.kernels.pairwise import heed_values
 from kpegasos.utils import tuning
 from kpegasos.utils.boundary import checked, require_shape
 from kpegasos.utils.compiled import compiled
@@ -377,7 +377,7 @@ class ExactValues:
         top, features = -1, None
         for left, right in self._blocks(n_support, rows.size):
             size = (left.stop - left.start) * (right.stop - right.start)
-            heed(0 if is_costly(kernel) else size)
+            heed_values(kernel, size)
             if left.start != top:
                 top, features = left.start, self._features(rows[left], not direct)
             opposite = features if left == right else self._features(rows[right], not direct)

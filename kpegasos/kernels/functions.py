@@ -26,7 +26,7 @@ from kpegasos.kernels.base import (
     finite_if_definite,
     takes_objects,
 )
-from kpegasos.kernels.pairwise import as_pairwise
+from kpegasos.kernels.pairwise import PairwiseKernel
 from kpegasos.utils import tuning
 from kpegasos.utils.compiled import compiled
 from kpegasos.utils.threads import even_ranges, parallel_for, threads_for
@@ -517,8 +517,20 @@ def make_kernel(kernel: Any, **parameters: Any) -> Kernel:
             f"{sorted(parameters)}"
         )
     if takes_objects(kernel):
-        return as_pairwise(kernel)
+        return _of_objects(kernel)
     return kernel if isinstance(kernel, Kernel) else CallableKernel(kernel)
+
+
+def _of_objects(kernel: Any) -> PairwiseKernel:
+    """Return a kernel of objects that asks another one, or a function of blocks."""
+    if isinstance(kernel, PairwiseKernel):
+        return kernel
+    return PairwiseKernel(
+        kernel.block if isinstance(kernel, Kernel) else kernel,
+        blocks=True,
+        diagonal=getattr(kernel, "diag", None),
+        positive_definite=bool(getattr(kernel, "positive_definite", True)),
+    )
 
 
 def _named_kernel(name: str, parameters: dict[str, Any]) -> Kernel:

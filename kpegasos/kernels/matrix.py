@@ -38,7 +38,7 @@ from kpegasos.kernels.functions import Laplacian, city_block
 from kpegasos.kernels.gemm import PackedKernel
 from kpegasos.kernels.gemm import roundings as gemm_roundings
 from kpegasos.kernels.integers import Grid, PackedIntegers, find_grid
-from kpegasos.kernels.pairwise import is_costly
+from kpegasos.kernels.pairwise import heed_values, is_costly
 from kpegasos.utils import tuning
 from kpegasos.utils.boundary import as_indices, require_range, require_shape
 from kpegasos.utils.patience import heed
@@ -306,8 +306,12 @@ class KernelPoints:
         self._check_size(self.X, self.diagonal, largest_value(self.dtype))
 
     def _check_size(self, X: Any, values: np.ndarray, largest: float = np.finfo(float).max) -> None:
-        # A comparison that is false for NaN.
-        if not np.abs(values).max(initial=0.0) <= largest:
+        size = np.abs(values).max(initial=0.0)
+        if not size <= largest:  # which is false for NaN
+            if not bounds_rounding(self.kernel):  # it may have nothing to do with features
+                raise ValueError(
+                    f"kernel must return values of at most {largest:.3g}, got {size:.3g} instead"
+                )
             what = f"{type(self.kernel).__name__} values"
             raise ValueError(too_large(what, self.dtype, largest_magnitude(X)))
 
@@ -407,7 +411,7 @@ class KernelPoints:
             packed.append(*right)
             packed.write(*left, values)
             return values
-        heed(0 if self.is_costly else A.shape[0] * B.shape[0])  # which counts its own
+        heed_values(self.kernel, A.shape[0] * B.shape[0])
         if isinstance(self.kernel, InnerProductKernel):
             values = inner_products(A, B, out)
             self.kernel.apply(values, left[1], right[1])

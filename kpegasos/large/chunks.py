@@ -24,7 +24,7 @@ from kpegasos.core.draws import MOST_DRAWS, IndexStream
 from kpegasos.estimators import LinearPegasosSVC, LinearPegasosSVR
 from kpegasos.fitting.inputs import Settings, settings_of, validated_rows
 from kpegasos.large.totals import Totals, begin_without
-from kpegasos.utils.threads import Turn
+from kpegasos.utils.threads import turn
 from kpegasos.utils.validation import as_integer, as_number, canonical_rows, shown
 
 #: ``(X, y)`` or ``(X, y, sample_weight)``.
@@ -237,7 +237,7 @@ def fit_chunks(
             n_rows = _n_rows(X, y)
             n_examples += n_rows
             if n_rows and (sample_weight is None or np.any(sample_weight)):
-                with Turn(estimator, "estimator"):
+                with turn(estimator, "estimator"):
                     online.fit_chunk(estimator, X, y, sample_weight)
             elif n_rows:
                 validated_rows(copy.copy(estimator), X, y, reset=not online.streams)

@@ -34,7 +34,7 @@ from kpegasos.fitting.model import unchanged_by_errors
 from kpegasos.fitting.streams import Chunk, OnlineModel, losses_at_zero
 from kpegasos.large.chunks import LinearEstimator, settings_of_stream
 from kpegasos.large.totals import Totals
-from kpegasos.utils.threads import Turn
+from kpegasos.utils.threads import turn
 from kpegasos.utils.validation import as_integer, optional
 
 #: Rounds of an epoch unless told: with fewer the mean lags behind, more cost traffic.
@@ -158,7 +158,7 @@ def fit_dask(
         )
     for number in range(n_rounds):
         _make_round(client, online, partitions, sizes[:, with_rows], n_steps, number)
-        with Turn(estimator, "estimator"), unchanged_by_errors(estimator):
+        with turn(estimator, "estimator"), unchanged_by_errors(estimator):
             estimator.n_features_in_ = n_features
             estimator.__dict__.pop("feature_names_in_", None)
             online.install(estimator)

@@ -101,7 +101,7 @@ def search_surface(
     given, asked = X, dict(kernels)
     for number, kernel in kernels.items():
         if kernel is not None:  # of one that is costly there is no other
-            asked[number], X = placed_within(kernel, X, cache_mb)
+            asked[number], X, _ = placed_within(kernel, X, cache_mb)
     held = _HeldValues(X, labels, folds, [*asked.values()], Cs, tol, intercept_scaling, row_dtype)
     most = max(len(folds.tests), len(held.pairs)) * len(kernels)
     held.plan(cache_mb, min(most, n_threads()))

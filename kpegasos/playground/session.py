@@ -16,7 +16,7 @@ from kpegasos.playground.messages import MessageError, Scene
 from kpegasos.playground.runs import Data, PaneRun
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils.bases import HAS_CALLBACKS
-from kpegasos.utils.threads import Turn
+from kpegasos.utils.threads import turn
 
 #: Seconds that the steps of one answer may take.
 MOST_SECONDS = 20.0
@@ -86,7 +86,7 @@ class Session:
         list of dict
             None or more answers. Whatever is wrong is told in one of kind "error".
         """
-        with Turn(self, "session"):
+        with turn(self, "session"):
             try:
                 self._note_revision(message)
                 request = messages.request_of(message)
@@ -99,7 +99,7 @@ class Session:
 
     def models(self, t: int) -> list[PegasosSVC]:
         """Make the fitted estimator of each pane after ``t`` steps; none without two classes."""
-        with Turn(self, "session"):
+        with turn(self, "session"):
             return self._models(t)
 
     def _models(self, t: int) -> list[PegasosSVC]:

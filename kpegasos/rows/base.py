@@ -34,7 +34,7 @@ from kpegasos.core.state import (
 )
 from kpegasos.core.views import KernelView, View
 from kpegasos.kernels.base import CallableKernel, Kernel
-from kpegasos.kernels.decision import gram_decision, kernel_decision
+from kpegasos.kernels.decision import Kept, gram_decision, kernel_decision
 from kpegasos.kernels.exact import ExactProducts
 from kpegasos.kernels.matrix import KernelMatrix
 from kpegasos.losses.classification import is_hinge
@@ -291,7 +291,7 @@ class KernelDecisions:
     """``f(x) = Σ_j coef_j k(x_j, x) + intercept``, by the kernel.
 
     It refers to the data until it is called for the first time or pickled. From then on it holds a
-    copy of the support vectors, unless these are all of the data.
+    copy of the support vectors.
 
     Parameters
     ----------
@@ -304,8 +304,8 @@ class KernelDecisions:
     def __init__(self, points: TrainingPoints, coef: np.ndarray, intercept: float) -> None:
         self._kernel: Kernel | None = points.kernel
         # One attribute, which is replaced as a whole: calls may come from several threads.
-        self._terms = points.X, points.members, coef
-        self._intercept = intercept
+        self._terms = points.X, points.members, coef, False
+        self._intercept, self._kept = intercept, Kept()
 
     def __call__(self, X: Any) -> np.ndarray:
         """Return decisions on new examples.
@@ -333,19 +333,18 @@ class KernelDecisions:
         vectors = checked_vectors("vectors", vectors, (coefs.shape[1], vectors.shape[1]))
         # Whether a function of a user's own minds NaN is for the function to say.
         X = new_rows(X, vectors.shape[1], finite=not isinstance(kernel, CallableKernel))
-        sums = kernel_decision(kernel, X, vectors, coefs, owner=self)
+        sums = kernel_decision(kernel, X, vectors, coefs, kept=self._kept)
         return finite_decisions(sums[:, 0] + self._intercept)
 
     def _support(self) -> tuple[Any, np.ndarray]:
         """Return support vectors and coefficients of shape (1, n_support); let go of the rest."""
-        X, members, coef = self._terms
+        X, members, coef, is_own = self._terms
         require_numbers("coef", coef, (X.shape[0] if members is None else members.size,))
-        support = np.flatnonzero(coef)
-        if members is not None or support.size < coef.size:
-            X = canonical_rows(X)
-            X = X[support if members is None else members[support]]
+        if not is_own:
+            support = np.flatnonzero(coef)
+            X = canonical_rows(X)[support if members is None else members[support]]
             coef = coef[support]
-            self._terms = X, None, coef
+            self._terms = X, None, coef, True
         return X, coef[None]
 
     def __getstate__(self) -> dict[str, Any]:
@@ -354,7 +353,11 @@ class KernelDecisions:
         kernel = self._kernel if _can_be_pickled(self._kernel) else None
         if kernel is None:
             vectors, coefs = vectors[:0], coefs[:, :0]
-        return {**vars(self), "_kernel": kernel, "_terms": (vectors, None, coefs[0])}
+        terms = vectors, None, coefs[0], True
+        return {"_kernel": kernel, "_terms": terms, "_intercept": self._intercept}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _kept=Kept())
 
 
 def _can_be_pickled(kernel: Any) -> bool:

@@ -195,8 +195,8 @@ def choose_source(
         "cached": cached_mb_needed(values),
         "streamed": uncached_mb_needed(values, batch_size),
     }
-    if values.is_costly and cache != "auto":
-        cache = "cached"  # its values are kept anyway, and asked for when they are needed
+    if values.is_costly:  # none of its values is to be computed twice, or in vain
+        cache = "cached"
     unasked = unasked or cache_mb == "auto"
     cache_mb = budget_mb(cache_mb, shares * most_mb_used(values))
     if unasked and cache != "auto":  # somebody who names a cache wants no less than it takes
@@ -242,8 +242,6 @@ def suitable_cache(values: KernelMatrix, cache_mb: float) -> str:
     {"precomputed", "cached", "streamed"}
     """
     n_samples = values.n_samples
-    if values.is_costly:  # and none of its values is to be computed twice, or in vain
-        return "cached"
     if n_samples <= tuning.GRAM_SAMPLES and gram_mb_needed(values) <= cache_mb:
         return "precomputed"
     kept = cache_capacity(values, cache_mb).rows

@@ -14,7 +14,6 @@ then the few margins that matter are computed again, once, as exactly as the row
 from __future__ import annotations
 
 import math
-import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -46,15 +45,27 @@ from kpegasos.solvers.result import History, Record, Result
 from kpegasos.solvers.stopping import Interrupted, Stopper, interruptible
 from kpegasos.utils import tuning
 from kpegasos.utils.patience import CutShort, heed, heeding
-from kpegasos.utils.threads import Turn
+from kpegasos.utils.threads import is_torn, turn
 from kpegasos.utils.validation import shown
 
 # --- what a run costs -----------------------------------------------------------------------------
 
 
-def alone_with(rows: RowSource) -> AbstractContextManager[None]:
-    """Open a block in which no other thread changes the rows."""
-    return nullcontext() if rows.unchanging else Turn(rows, "rows")
+def alone_with(rows: RowSource, *, counts: bool = False) -> AbstractContextManager[Any]:
+    """Open a block in which no other thread changes the rows.
+
+    Parameters
+    ----------
+    rows : RowSource
+    counts : bool, default=False
+        Whether kernel values are computed even by rows that are `RowSource.unchanging`.
+    """
+    if rows.unchanging and not counts:
+        return nullcontext()
+    lock = turn(rows, "rows")
+    if is_torn(rows):
+        rows.forget()
+    return lock
 
 
 class OnAccount:
@@ -78,11 +89,10 @@ class OnAccount:
 
     def __init__(self, rows: RowSource, state: Any, *, counts: bool = False) -> None:
         self._rows, self._state, self.seconds = rows, state, 0.0
-        self._turn = Turn(rows, "rows") if counts or not rows.unchanging else None
+        self._counts, self._turn = counts or not rows.unchanging, alone_with(rows, counts=counts)
 
     def __enter__(self) -> OnAccount:
-        if self._turn is not None:
-            self._turn.take(sys._getframe(1))
+        self._turn.__enter__()
         self._evaluations, self._begin = self._rows.evaluations, time.perf_counter()
         return self
 
@@ -93,11 +103,10 @@ class OnAccount:
                 self._rows.forget()
             self.seconds = time.perf_counter() - self._begin
             self._state.seconds += self.seconds
-            if self._turn is not None:
+            if self._counts:
                 self._state.evaluations += self._rows.evaluations - self._evaluations
         finally:
-            if self._turn is not None:
-                self._turn.leave()
+            self._turn.__exit__(None, None, None)
 
 
 class TimeSlicer:

@@ -1,28 +1,25 @@
-"""Work on all threads, as many as it is worth, and turns of threads with something that changes.
+"""Work on all threads, as many as it is worth, and locks of what changes.
 
 A call that computes is `at_work` on so many threads, its own among them: pairs side by side take
 what there is, and where a pair is left alone its products take what the others have left. BLAS has
 one thread meanwhile, as its own threads would spin on the cores that these need.
 
-What a `Turn` is about needs to know nothing of it: rows, estimators and sessions of any class, with
-or without a call of a base class. Nothing is kept in them, so they are copied and pickled as ever.
+What changes has a lock of its own, `lock_of` any object: rows, estimators and sessions need to know
+nothing of it.
 """
 
 from __future__ import annotations
 
 import os
-import sys
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from contextvars import Context, ContextVar, copy_context
 from functools import cache
 from itertools import pairwise
-from threading import Event, Lock, get_ident
-from types import FrameType
+from threading import Lock, RLock
 from typing import Any
-from weakref import WeakSet, finalize, ref
+from weakref import WeakSet, finalize
 
 from joblib.parallel import get_active_backend
 from threadpoolctl import ThreadpoolController
@@ -217,16 +214,6 @@ _pool: ThreadPoolExecutor
 _fresh_pool()
 
 
-def _begin_child() -> None:
-    """Have a pool anew: its threads do not live on in a child, nor do others that were at work."""
-    _fresh_pool()
-    _BLAS.begin_child(_crew.get())
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_begin_child)
-
-
 def _fulfil(
     future: Future[None],
     context: Context,
@@ -299,16 +286,53 @@ def parallel_for(function: Callable[..., object], pieces: Iterable[tuple[Any, ..
         work.clear()
 
 
-_lines: dict[int, deque[ref[Turn]]] = {}
+_locks: dict[int, RLock] = {}
+#: What other threads were changing when this process was forked, by its id.
+_torn: set[int] = set()
 
 
-class Turn:
-    """A block in which no other thread changes an object.
+def _begin_child() -> None:
+    """Have threads and locks anew: those of the process before do not live on."""
+    _fresh_pool()
+    _BLAS.begin_child(_crew.get())
+    _torn.update(key for key, lock in _locks.items() if not lock.acquire(blocking=False))
+    _locks.clear()
 
-    Its turn ends with the block: an error ends it, and so does a second Ctrl-C that cuts the way
-    out of the block short. The thread that it came to sees that the block is not running any more;
-    for other threads the turn is gone with it, as the line holds turns weakly. No thread looks at
-    another's stack, which goes on meanwhile.
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_child)
+
+
+def lock_of(owner: Any) -> RLock:
+    """Return the lock of an object, which goes with it; a process that is forked has new ones.
+
+    Parameters
+    ----------
+    owner : object
+        Of any class. Nothing is kept in it, so it is copied and pickled as ever.
+    """
+    key = id(owner)
+    lock = _locks.get(key)
+    if lock is None:
+        new = RLock()
+        lock = _locks.setdefault(key, new)
+        if lock is new:
+            finalize(owner, _locks.pop, key, None).atexit = False
+    return lock
+
+
+def is_torn(owner: Any) -> bool:
+    """Tell, once, whether a thread that ended with a fork has left an object half changed."""
+    is_one = id(owner) in _torn
+    _torn.discard(id(owner))
+    return is_one
+
+
+def turn(owner: Any, name: str) -> RLock:
+    """Return the lock of an object for a block in which no other thread changes it.
+
+    The lock opens the block itself: in a method of ours a second Ctrl-C could cut the way out of
+    the block short, and leave it locked.
 
     Parameters
     ----------
@@ -320,82 +344,11 @@ class Turn:
     Raises
     ------
     ValueError
-        On entry, if the block lies within another one about the same object.
+        If the block lies within another one about the same object.
     """
-
-    def __init__(self, owner: Any, name: str) -> None:
-        self._name = name
-        self._line, self._place = _line_of(owner), ref(self)
-        self._frame: FrameType | None = None
-        self._call: Event | None = None
-
-    def __enter__(self) -> None:
-        self.take(sys._getframe(1))
-
-    def __exit__(self, *error: object) -> None:
-        self.leave()
-
-    def take(self, frame: FrameType) -> None:
-        """Wait until all who came before have left.
-
-        Parameters
-        ----------
-        frame : frame
-            Of the block.
-        """
-        self._thread, self._frame = get_ident(), frame
-        try:
-            self._line.append(self._place)
-            while (place := self._line[0]) is not self._place:
-                self._wait_for(place)
-        except BaseException:
-            self.leave()
-            raise
-
-    def leave(self) -> None:
-        """Let the next one in."""
-        self._frame = None
-        with suppress(ValueError):
-            self._line.remove(self._place)
-        for place in tuple(self._line)[:1]:
-            first = place()
-            if first is not None and first._call is not None:
-                first._call.set()
-
-    def _wait_for(self, place: ref[Turn]) -> None:
-        """Wait for a while, or pass over a turn whose block is gone."""
-        first = place()
-        if first is None or first._is_left():
-            with suppress(ValueError):  # another thread was quicker
-                self._line.remove(place)
-        elif first._thread == self._thread:
-            raise ValueError(
-                f"{self._name} must be free for this call, got {self._name} that a call around it "
-                f"is changing"
-            )
-        elif self._call is None:
-            self._call = Event()
-        else:
-            del first
-            self._call.wait(0.05)  # should nobody call
-
-    def _is_left(self) -> bool:
-        """Tell whether this is a turn of the calling thread, and its block not running any more."""
-        if self._thread != get_ident():
-            return False
-        frame: FrameType | None = sys._getframe()
-        while frame is not None and frame is not self._frame:
-            frame = frame.f_back
-        return frame is None
-
-
-def _line_of(owner: Any) -> deque[ref[Turn]]:
-    """Return those who have a turn with an object or wait for it."""
-    key = id(owner)
-    line = _lines.get(key)
-    if line is None:
-        new: deque[ref[Turn]] = deque()
-        line = _lines.setdefault(key, new)
-        if line is new:
-            finalize(owner, _lines.pop, key, None).atexit = False
-    return line
+    lock = lock_of(owner)
+    if getattr(lock, "_is_owned", bool)():  # a private name, without which nobody is warned
+        raise ValueError(
+            f"{name} must be free for this call, got {name} that a call around it is changing"
+        )
+    return lock

@@ -101,6 +101,31 @@ def canonical_rows(X: Any) -> Any:
     return canonical_csr(X) if sparse.issparse(X) else real_numbers(X)
 
 
+def as_objects(X: Any) -> np.ndarray:
+    """Return a sequence of objects as an array of them, of shape (n_samples,).
+
+    Raises
+    ------
+    ValueError
+        If it is none, or empty.
+    """
+    if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 1 and X.size:
+        return X
+    given = X.to_numpy() if hasattr(X, "to_numpy") else X
+    if isinstance(given, np.ndarray) and given.ndim == 1 and given.dtype != object:
+        given = given.tolist()  # numbers and strings as others have them
+    try:
+        is_sequence = hasattr(given, "__getitem__") and len(given) > 0
+    except TypeError:  # a sparse matrix, for one
+        is_sequence = False
+    if isinstance(given, str | bytes | dict) or not is_sequence:
+        raise ValueError(f"X must be a sequence of one object or more, got {shown(X)} instead")
+    objects = np.empty(len(given), dtype=object)
+    for place in range(objects.size):
+        objects[place] = given[place]
+    return objects
+
+
 def refuse_times(name: str, array: Any) -> None:
     """Refuse dates and durations, which scikit-learn takes for numbers of their own unit.
 
@@ -267,6 +292,13 @@ def as_integer(name: str, value: Any, *, least: int | None = None, most: int | N
     kind = "an integer" if least is None else f"an integer of at least {least}"
     expected = "a positive integer" if least == 1 else kind
     raise ValueError(f"{name} must be {expected}, got {shown(value)} instead")
+
+
+def as_jobs(name: str, value: Any) -> int:
+    """Return the number of jobs in joblib's sense, where zero means nothing."""
+    if number := as_integer(name, value):
+        return number
+    raise ValueError(f"{name} must be None or an integer other than 0, got 0 instead")
 
 
 def as_number(

@@ -139,7 +139,7 @@ def test_gram_decisions_refuse_other_matrices():
 def test_coefficients_of_other_vectors_are_refused():
     for members in (None, np.arange(N)):
         decide = decide_by("rbf")
-        decide._terms = X, members, np.ones(N + 1)
+        decide._terms = X, members, np.ones(N + 1), False
         with pytest.raises(ValueError, match=r"coef must have shape \(53,\), got \(54,\) instead"):
             decide(X)
     with pytest.raises(ValueError, match=r"coef must have shape \(3,\), got \(3, 1\) instead"):

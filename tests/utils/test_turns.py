@@ -1,14 +1,14 @@
-"""Turns: one thread at a time, in order, and nothing that ends without release is waited for."""
+"""Turns: one thread at a time, what cannot end is refused, a child of a fork waits for nobody."""
 
-import gc
+import os
 import sys
-from functools import partial
+import time
 from threading import Event, Thread
 
 import pytest
 
-from kpegasos.utils import threads as turns
-from kpegasos.utils.threads import Turn
+from kpegasos.utils import threads
+from kpegasos.utils.threads import is_torn, turn
 
 
 class Owner:
@@ -31,7 +31,7 @@ def held(owner, go):
     begun = Event()
 
     def hold():
-        with Turn(owner, "rows"):
+        with turn(owner, "rows"):
             begun.set()
             go.wait(10.0)
 
@@ -40,67 +40,38 @@ def held(owner, go):
     return thread
 
 
-def test_turns_come_one_at_a_time_in_the_order_of_coming():
-    owner, go, order = Owner(), Event(), []
+def test_turn_waits_for_that_of_another_thread():
+    owner, go, done = Owner(), Event(), []
 
-    def follow(number):
-        with Turn(owner, "rows"):
-            order.append(number)
+    def follow():
+        with turn(owner, "rows"):
+            done.append(1)
 
-    threads = [held(owner, go)]
-    for number in (1, 2):
-        threads.append(in_thread(partial(follow, number)))
-        while len(turns._line_of(owner)) < 1 + number:
-            pass
-    assert not order
+    threads = [held(owner, go), in_thread(follow)]
+    with turn(Owner(), "rows"):  # of something else
+        assert not done
     go.set()
     for thread in threads:
         thread.join(10.0)
-    assert order == [1, 2]
+    assert done == [1]
 
 
 def test_turn_ends_with_an_error_such_as_of_a_turn_within_it():
     owner = Owner()
-    with pytest.raises(ZeroDivisionError), Turn(owner, "rows"):
+    with pytest.raises(ZeroDivisionError), turn(owner, "rows"):
         raise ZeroDivisionError
-    with Turn(owner, "rows"):
+    with turn(owner, "rows"):
         message = "rows must be free for this call, got rows that a"
-        with pytest.raises(ValueError, match=message), Turn(owner, "rows"):
+        with pytest.raises(ValueError, match=message), turn(owner, "rows"):
             pass
-        with Turn(Owner(), "rows"):  # of something else
-            pass
-    with Turn(owner, "rows"):
-        pass
-
-
-def test_turn_whose_block_is_gone_is_passed_over():
-    """A second Ctrl-C may come on the way out of a block, before the turn is given back."""
-    owner, go = Owner(), Event()
-
-    def take_and_forget():
-        turn = Turn(owner, "rows")
-        turn.take(sys._getframe())
-        return turn
-
-    kept = take_and_forget()
-    with Turn(owner, "rows"):
-        pass
-    del kept
-    take_and_forget()
-    gc.collect(1)  # nobody keeps it but its own frame
-    go.set()
-    held(owner, go)
+    in_thread(lambda: turn(owner, "rows").__enter__()).join(10.0)
 
 
 def test_turn_of_a_thread_that_goes_on_meanwhile_is_waited_for():
-    """Blocks of a deep stack, whose frames come and go while others wait."""
     owner, inside, most = Owner(), [0], [0]
 
-    def change(depth):
-        if depth:
-            change(depth - 1)
-            return
-        with Turn(owner, "rows"):
+    def change():
+        with turn(owner, "rows"):
             inside[0] += 1
             most[0] = max(most[0], inside[0])
             for _ in range(20):
@@ -110,39 +81,42 @@ def test_turn_of_a_thread_that_goes_on_meanwhile_is_waited_for():
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
-        threads = [in_thread(lambda: [change(30) for _ in range(40)]) for _ in range(4)]
+        threads = [in_thread(lambda: [change() for _ in range(40)]) for _ in range(4)]
         for thread in threads:
             thread.join(60.0)
         assert not any(thread.is_alive() for thread in threads)
     finally:
         sys.setswitchinterval(before)
     assert most == [1]
-    assert not turns._line_of(owner)
 
 
-def test_wait_for_a_turn_ends_with_an_interrupt(monkeypatch):
-    owner, go = Owner(), Event()
-
-    class Pressed(Event):
-        def wait(self, timeout=None):
-            raise KeyboardInterrupt
-
-    thread = held(owner, go)
-    with monkeypatch.context() as patch:
-        patch.setattr(turns, "Event", Pressed)
-        with pytest.raises(KeyboardInterrupt), Turn(owner, "rows"):
-            pass
-    assert len(turns._line_of(owner)) == 1
-    go.set()
-    thread.join(10.0)
-    with Turn(owner, "rows"):
-        pass
-
-
-def test_lines_do_not_outlive_their_owners():
+def test_locks_do_not_outlive_their_owners():
     owner = Owner()
     key = id(owner)
-    with Turn(owner, "rows"):
-        assert key in turns._lines
+    with turn(owner, "rows"):
+        assert key in threads._locks
     del owner
-    assert key not in turns._lines
+    assert key not in threads._locks
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
+def test_child_of_a_fork_waits_for_no_turn_and_knows_what_was_left_half_changed():
+    mine, others, free, go = Owner(), Owner(), Owner(), Event()
+    thread = held(others, go)
+    with turn(free, "rows"):
+        pass
+    with turn(mine, "rows"):
+        child = os.fork()
+        if child == 0:
+            with turn(others, "rows"):
+                told = [is_torn(each) for each in (others, others, mine, free)]
+            os._exit(int(told != [True, False, False, False]))
+    until = time.monotonic() + 10.0
+    while (ended := os.waitpid(child, os.WNOHANG))[0] == 0 and time.monotonic() < until:
+        time.sleep(0.01)
+    if ended[0] == 0:
+        os.kill(child, 9)
+    go.set()
+    thread.join(10.0)
+    assert ended == (child, 0)
+    assert not is_torn(others)
