@@ -74,8 +74,8 @@ for C in (10.0, 1.0, 0.1):
     print(f"C = {C}: {kernel.evaluations:,} of {n * (n + 1) // 2:,} values so far")
 
 # %%
-# Values go with the kernel, or by ``kernel.clear()``. Where one takes seconds, `joblib.Memory` keeps
-# what the function returns in a folder, for later processes as well. (It takes a millisecond
+# Values go with the kernel, or by ``kernel.clear()``. Where one takes seconds, `joblib.Memory`
+# keeps what the function returns in a folder, for later processes as well. (It takes a millisecond
 # itself, so for this kernel it does not pay.)
 
 with TemporaryDirectory() as folder:
