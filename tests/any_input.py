@@ -33,10 +33,10 @@ from kpegasos import datasets, plotting, reference, theory
 MODULES = (kpegasos, theory, datasets, plotting, reference)
 #: Public names that are not called with parameters of a user's choice, and why.
 NOT_CALLED = {
-    "a record": "CatalogueEntry Dataset Forecast History Iterates Problem Record "
-    "RegularizationPath Result Table",
+    "a record": "Dataset Forecast History Iterates Problem Record "
+    "RegularizationPath Result",
     "a protocol": "Kernel",
-    "downloads, or reads a large set": "catalogue fetch load_adult load_covtype "
+    "downloads, or reads a large set": "fetch load_adult load_covtype "
     "load_fashion_mnist load_mnist load_rcv1_sample load_usps",
 }
 #: Parameters that are given even where they have a default, which takes long or needs a screen.
@@ -98,7 +98,6 @@ VALUES = {
     "n_samples": ("24",),
     "n_steps": ("50", "3"),
     "name": ("'moons'", "'rbf'"),
-    "path": ("svmlight()",),
     "polish": ("False", "True"),
     "positions": ("[1, 2, 3]",),
     "problem": ("kpegasos.make_problem(2 * y - 1, 0.1)",),
@@ -144,8 +143,6 @@ VALUES = {
     "save.path": ("'a.skops'",),
     "to_libsvm.path": ("'a.model'",),
     "to_onnx.path": ("'a.onnx'",),
-    "write_svmlight.path": ("'rows.svm'",),
-    "write_table.path": ("'rows.csv'", "'rows.npz'"),
 }
 VALUES |= {f"{name}.y": ("2 * y - 1",) for name in reference.__all__}
 _OF_ANIMATIONS = "X", "alpha", "values", "xx", "y", "yy"
@@ -217,13 +214,6 @@ def _folder():
 
 
 @cache
-def _svmlight():
-    path = _folder() / "rows.svm"
-    path.write_text("1 1:0.5 2:1\n-1 1:2\n1 2:-1\n-1 1:0.25 2:0.75\n")
-    return path
-
-
-@cache
 def _stored():
     kpegasos.save(fitted(kpegasos.PegasosSVC), _folder() / "model.skops")
     return _folder() / "model.skops"
@@ -259,7 +249,7 @@ _NAMES = {
     "Path": Path, "SVC": SVC, "X": MOONS[0], "X3": _BLOBS[0], "animation": _animation,
     "fitted": fitted, "io": io, "kpegasos": kpegasos, "libsvm": _libsvm, "np": np, "rows": _rows,
     "searched": _searched, "solutions": _solutions, "sparse": sparse, "stored": _stored,
-    "svmlight": _svmlight, "weight": np.linspace(0.5, 2.0, 24), "y": MOONS[1], "y3": _BLOBS[1],
+    "weight": np.linspace(0.5, 2.0, 24), "y": MOONS[1], "y3": _BLOBS[1],
 }  # fmt: skip
 
 

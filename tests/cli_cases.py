@@ -8,7 +8,7 @@ import pytest
 from sklearn.datasets import make_blobs
 
 needs_libsvm = pytest.mark.skipif(
-    not all(map(shutil.which, ("svm-train", "svm-predict", "svm-scale"))),
+    not all(map(shutil.which, ("svm-train", "svm-predict"))),
     reason="needs libsvm-tools",
 )
 
@@ -47,6 +47,18 @@ def write_blobs(path, n_classes=2, n_samples=120):
 
 def write_examples(path, **options):
     return write_rows(path, *examples(**options))
+
+
+def write_csv(path, X, y=None, label="label"):
+    """A table whose features are called x0, x1 and so on."""
+    names = [f"x{number}" for number in range(X.shape[1])]
+    columns = {**dict(zip(names, X.T, strict=True)), **({} if y is None else {label: y})}
+    lines = [
+        ",".join(columns),
+        *(",".join(map(str, row)) for row in zip(*columns.values(), strict=True)),
+    ]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
 
 
 def libsvm(*arguments):

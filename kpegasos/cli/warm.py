@@ -6,18 +6,6 @@ import argparse
 import time
 from typing import Any
 
-from kpegasos import cli
-
-SUMMARY = "compile for this processor what fits, searches and predictions need, on all cores"
-EPILOG = """\
-What is compiled is kept where numba keeps it: in the folder that NUMBA_CACHE_DIR names, or beside
-the package. A second call compiles nothing."""
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Tell a parser what it takes."""
-    cli.add_report_options(parser, "quiet")
-
 
 def run(options: argparse.Namespace) -> int:
     """Make one small fit of each kind, in processes; returns the exit status."""

@@ -7,8 +7,6 @@ May import: `kpegasos.utils`. Imported by nothing in the package but faces for p
 
 from kpegasos.datasets.files import Dataset
 from kpegasos.datasets.real import (
-    CatalogueEntry,
-    catalogue,
     fetch,
     load_adult,
     load_covtype,
@@ -17,32 +15,21 @@ from kpegasos.datasets.real import (
     load_rcv1_sample,
     load_usps,
 )
-from kpegasos.datasets.svmlight import SvmlightChunks, iter_svmlight, load_svmlight, write_svmlight
-from kpegasos.datasets.tables import Table, read_table, write_table
 from kpegasos.datasets.text import make_text_like
 from kpegasos.datasets.toy import make_gaussian_noise, make_spirals, make_toy, make_xor
 
 __all__ = [
-    "CatalogueEntry",
     "Dataset",
-    "SvmlightChunks",
-    "Table",
-    "catalogue",
     "fetch",
-    "iter_svmlight",
     "load_adult",
     "load_covtype",
     "load_fashion_mnist",
     "load_mnist",
     "load_rcv1_sample",
-    "load_svmlight",
     "load_usps",
     "make_gaussian_noise",
     "make_spirals",
     "make_text_like",
     "make_toy",
     "make_xor",
-    "read_table",
-    "write_svmlight",
-    "write_table",
 ]

@@ -9,6 +9,8 @@ from __future__ import annotations
 import hashlib
 import io
 import warnings
+import zipfile
+import zlib
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,19 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kpegasos.datasets._svmlight_reader import Form, assembled, read_rows
-from kpegasos.datasets.files import (
-    Dataset,
-    cached,
-    fetched,
-    find,
-    number_of,
-    opened,
-    parse_idx,
-    read_arrays,
-    require,
-)
-from kpegasos.datasets.svmlight import load_svmlight
+from kpegasos.datasets.files import Dataset, cached, fetched, parse_idx, require, unpacked
+from kpegasos.datasets.readers import Examples, read_svmlight
 from kpegasos.utils.files import opened_whole
 from kpegasos.utils.validation import as_choice, as_flag, as_generator, as_integer
 
@@ -129,13 +120,20 @@ def load_usps() -> Dataset:
         Naming the file, if it does not hold these arrays.
     """
     path = require("usps", "usps.npz")
-    parts = [_rows_and_labels(path, part) for part in ("train", "test")]
-    return Dataset(*parts[0], *parts[1], _DIGITS)
+    names = ("train", "test")
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            parts = [(name, arrays[f"X_{name}"], arrays[f"y_{name}"]) for name in names]
+    except (ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise ValueError(f"{path} must be a whole .npz file: {error}") from None
+    train, test = (_rows_and_labels(path, *part) for part in parts)
+    return Dataset(*train, *test, _DIGITS)
 
 
-def _rows_and_labels(path: Path, part: str) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Return one part of USPS."""
-    X, y = read_arrays(str(path), path, lambda _: [f"X_{part}", f"y_{part}"]).values()
+def _rows_and_labels(
+    path: Path, part: str, X: NDArray[Any], y: NDArray[Any]
+) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Check one part of USPS, and return it."""
     if X.dtype.kind not in "fiu" or X.ndim != 2 or X.shape[1] != 256:
         raise ValueError(
             f"X_{part} in {path} must be numbers of shape (n_samples, 256), "
@@ -255,9 +253,12 @@ def _kept_table(path: Path) -> NDArray[Any]:
 
 def _read_table(path: Path) -> NDArray[np.float32]:
     """Return numbers separated by commas, with or without a line of names, the class last."""
-    with opened(path) as file:
-        text = file.read()
-    has_header = number_of(text[:100].partition(b",")[0]) is None
+    text = unpacked(path, path.read_bytes()).removeprefix(b"\xef\xbb\xbf")
+    try:
+        float(text[:100].partition(b",")[0])
+        has_header = False
+    except ValueError:
+        has_header = True
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # of a file without rows
         try:
@@ -295,9 +296,15 @@ def load_adult() -> Dataset:
     ValueError
         Naming file and line, if one has another format.
     """
-    train = load_svmlight(require("adult", "a9a"), n_features=123)
-    test = load_svmlight(require("adult", "a9a.t"), n_features=123)
-    return Dataset(*train, *test, ("<=50K", ">50K"))
+    train, test = (
+        read_svmlight(require("adult", name), n_features=123, dtype=np.float32)
+        for name in ("a9a", "a9a.t")
+    )
+    return _of_both(train, test, ("<=50K", ">50K"))
+
+
+def _of_both(train: Examples, test: Examples, names: tuple[str, ...]) -> Dataset:
+    return Dataset(train.X, np.asarray(train.y), test.X, np.asarray(test.y), names)
 
 
 def load_rcv1_sample() -> Dataset:
@@ -316,55 +323,18 @@ def load_rcv1_sample() -> Dataset:
     ValueError
         Naming file and line, if one has another format.
     """
-    form = Form(47_236, np.float32)
 
-    def read(name: str) -> tuple[Any, NDArray[np.int64]]:
+    def read(name: str) -> Examples:
         # "label |namespace id:value ..." differs from LIBSVM's format by the namespace only.
         path = require("rcv1-sample", name)
         text = io.BytesIO(path.read_bytes().replace(b"|f ", b""))
-        return assembled(read_rows(path, text, form), form)
+        text.name = str(path)
+        return read_svmlight(text, n_features=47_236, dtype=np.float32)
 
-    return Dataset(*read("rcv1_small.dat"), *read("rcv1_small_test.data"), ("rest", "CCAT"))
-
-
-# --- the catalogue ---
+    return _of_both(read("rcv1_small.dat"), read("rcv1_small_test.data"), ("rest", "CCAT"))
 
 
-class CatalogueEntry(NamedTuple):
-    """A real data set.
-
-    Attributes
-    ----------
-    name : str
-        What `fetch` calls it.
-    n_train, n_test : int
-        Number of examples to train on and to test on.
-    n_features : int
-        Number of features.
-    n_classes : int
-        Number of classes.
-    megabytes : float
-        Size of its files in MB (10**6 bytes).
-    source : str
-        Where it comes from.
-    licence : str
-        What its authors allow.
-    fetchable : bool
-        Whether `fetch` can download it.
-    folder : Path or None
-        Where its files are; None if one of them is nowhere.
-    """
-
-    name: str
-    n_train: int
-    n_test: int
-    n_features: int
-    n_classes: int
-    megabytes: float
-    source: str
-    licence: str
-    fetchable: bool
-    folder: Path | None
+# --- the sets ---
 
 
 class _File(NamedTuple):
@@ -376,10 +346,7 @@ class _File(NamedTuple):
 
 
 class _Set(NamedTuple):
-    sizes: tuple[int, int, int, int]
-    megabytes: float
     source: str
-    licence: str
     files: tuple[_File, ...]
 
 
@@ -399,10 +366,7 @@ _WABBIT = (
 
 _SETS = {
     "adult": _Set(
-        (32_561, 16_281, 123, 2),
-        3.5,
         f"UCI Adult in LIBSVM's encoding, {_LIBSVM}",
-        "CC BY 4.0",
         _files(
             ("a9a", "a9a.t"),
             (_LIBSVM,),
@@ -411,10 +375,7 @@ _SETS = {
         ),
     ),
     "covtype": _Set(
-        (522_911, 58_101, 54, 2),
-        11.2,
         f"UCI Covertype, J. A. Blackard, {_UCI}dataset/31/covertype",
-        "CC BY 4.0",
         (
             _File(
                 "covtype.csv.gz",
@@ -428,10 +389,7 @@ _SETS = {
         ),
     ),
     "fashion-mnist": _Set(
-        (60_000, 10_000, 784, 10),
-        30.9,
         "Zalando Research, https://github.com/zalandoresearch/fashion-mnist",
-        "MIT",
         _files(
             _IDX_FILES,
             (
@@ -445,10 +403,7 @@ _SETS = {
         ),
     ),
     "mnist": _Set(
-        (60_000, 10_000, 784, 10),
-        11.6,
         "Y. LeCun, C. Cortes, C. J. C. Burges",
-        "CC BY-SA 3.0",
         _files(
             _IDX_FILES,
             ("https://ossci-datasets.s3.amazonaws.com/mnist/",),
@@ -459,10 +414,7 @@ _SETS = {
         ),
     ),
     "rcv1-sample": _Set(
-        (1_000, 500, 47_236, 2),
-        2.2,
         "RCV1 of D. D. Lewis et al. (2004), a sample among the tests of Vowpal Wabbit",
-        "BSD 3-Clause for the sample; Reuters' terms for the corpus",
         (
             _File(
                 "rcv1_small.dat",
@@ -477,41 +429,11 @@ _SETS = {
         ),
     ),
     "usps": _Set(
-        (7_291, 2_007, 256, 10),
-        2.5,
         "US Postal Service, as zip.train and zip.test of R's package ElemStatLearn; "
         "usps.npz holds them as X_train, y_train, X_test and y_test",
-        "none stated",
         (_File("usps.npz"),),
     ),
 }
-
-
-def catalogue() -> list[CatalogueEntry]:
-    """List the real data sets.
-
-    Returns
-    -------
-    list of CatalogueEntry
-        Sizes, source, licence, and where the files are; nothing is downloaded.
-    """
-    return [
-        CatalogueEntry(
-            name,
-            *known.sizes,
-            known.megabytes,
-            known.source,
-            known.licence,
-            all(file.addresses for file in known.files),
-            _folder(name),
-        )
-        for name, known in _SETS.items()
-    ]
-
-
-def _folder(name: str) -> Path | None:
-    paths = [find(name, file.name) for file in _SETS[name].files]
-    return None if None in paths or paths[0] is None else paths[0].parent
 
 
 def fetch(name: Any) -> tuple[Path, ...]:
@@ -520,7 +442,7 @@ def fetch(name: Any) -> tuple[Path, ...]:
     Parameters
     ----------
     name : str
-        Name of a set of the `catalogue`.
+        "adult", "covtype", "fashion-mnist", "mnist", "rcv1-sample" or "usps".
 
     Returns
     -------

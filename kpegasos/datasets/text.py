@@ -8,8 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kpegasos.datasets._svmlight_reader import Form, Rows, assembled
-from kpegasos.datasets.files import checked_dtype
 from kpegasos.utils.validation import as_integer, as_number, draw_seed
 
 #: Rows drawn from one seed. A data set is the beginning of an endless sequence of such blocks.
@@ -19,6 +17,7 @@ _TILT = 0.8
 #: Mandelbrot's shift of the ranks in Zipf's law: without stop words, the most frequent words differ
 #: less in frequency than by Zipf's law.
 _SHIFT = 20.0
+_FLOATS = (np.float32, np.float64, "float32", "float64")
 
 
 class _TextModel:
@@ -53,7 +52,7 @@ class _TextModel:
         self.idf = np.empty(n_features, np.float32)
         self.idf[self.column] = 1 - np.log(found)
 
-    def block(self, number: int) -> Rows:
+    def block(self, number: int) -> tuple[sparse.csr_matrix, NDArray[np.int64]]:
         """Draw the rows of one block."""
         rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(number,)))
         topic = rng.integers(2, size=_BLOCK)
@@ -75,7 +74,8 @@ class _TextModel:
         norms = np.sqrt(np.bincount(row, values * values, minlength=_BLOCK))
         values = (values / norms[row]).astype(self.dtype)
         label = np.where(rng.random(_BLOCK) < self.noise, -sign, sign)
-        return Rows(label.astype(np.float64), values, column.astype(np.int32), ends)
+        arrays = (values, column.astype(np.int32), np.concatenate([[0], ends]))
+        return sparse.csr_matrix(arrays, shape=(_BLOCK, self.n_features)), label
 
 
 def make_text_like(
@@ -135,10 +135,8 @@ def make_text_like(
         )
     if not 0 <= noise <= 1:
         raise ValueError(f"noise must be a fraction between 0 and 1, got {noise!r}")
-    dtype = checked_dtype(dtype)
+    if not isinstance(dtype, type | str | np.dtype) or dtype not in _FLOATS:
+        raise ValueError(f"dtype must be numpy.float32 or numpy.float64, got {dtype!r}")
     model = _TextModel(n_features, density, noise, dtype, draw_seed(random_state))
-    parts = (
-        model.block(number).part(0, min(_BLOCK, n_samples - number * _BLOCK))
-        for number in range(-(-n_samples // _BLOCK))
-    )
-    return assembled(parts, Form(n_features, dtype))
+    X, y = zip(*map(model.block, range(-(-n_samples // _BLOCK))), strict=True)
+    return sparse.vstack(X, format="csr")[:n_samples], np.concatenate(y)[:n_samples]

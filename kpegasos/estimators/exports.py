@@ -53,6 +53,11 @@ def own_sigmoids(estimator: Any) -> Sigmoids | None:
     return Sigmoids(np.ones(n_pairs), np.zeros(n_pairs))
 
 
+def set_sigmoids(estimator: Any, sigmoids: Sigmoids) -> None:
+    """Give a fitted classifier a ``predict_proba``, by sigmoids of the decisions of its pairs."""
+    estimator._sigmoids = np.array([sigmoids.slopes, sigmoids.offsets])
+
+
 def sigmoids_around(estimator: Any, calibrated: Any) -> Sigmoids:
     """Return what scikit-learn has fitted around an estimator.
 

@@ -21,6 +21,7 @@ from sklearn.metrics import check_scoring, get_scorer, get_scorer_names
 
 from kpegasos.estimators import PegasosSVC
 from kpegasos.estimators.base import OneVsOneMixin
+from kpegasos.exports.model import Sigmoids
 from kpegasos.fitting.pairs import Targets, one_vs_rest
 from kpegasos.utils.bases import BaseEstimator, ClassifierMixin
 from kpegasos.utils.validation import is_number, shown, told_of
@@ -294,6 +295,28 @@ def calibrate(
     with config_context(enable_metadata_routing=False):
         calibrated.fit(features_of(decisions, np.unique(y).size), y, sample_weight)
     return calibrated
+
+
+def pair_sigmoids(decisions: np.ndarray, y: np.ndarray) -> Sigmoids:
+    """Fit a sigmoid to the held-out decisions of each pair of classes, as LIBSVM does.
+
+    Parameters
+    ----------
+    decisions : ndarray of shape (n_samples,) or (n_samples, n_pairs)
+        Signs as in `OneVsOneMixin`.
+    y : ndarray of shape (n_samples,)
+        Examples of each class.
+    """
+    classes = np.unique(y)
+    pairs = [(1, 0)] if classes.size == 2 else list(combinations(range(classes.size), 2))
+    curves = []
+    for number, (positive, other) in enumerate(pairs):
+        inside = np.isin(y, classes[[positive, other]])
+        column = decisions.reshape(y.size, -1)[inside, number : number + 1]
+        fitted = calibrate("sigmoid", column, (y[inside] == classes[positive]).astype(int), None)
+        curve = fitted.calibrated_classifiers_[0].calibrators[0]
+        curves.append((-curve.a_, -curve.b_))
+    return Sigmoids(*np.array(curves).T)
 
 
 def features_of(decisions: np.ndarray, n_classes: int) -> np.ndarray:

@@ -1,7 +1,5 @@
 """The program beside LIBSVM's: the same options, numbers, models and predictions."""
 
-import re
-
 import numpy as np
 import pytest
 from cli_cases import accuracy, examples, libsvm, needs_libsvm, write_examples, write_rows
@@ -39,30 +37,38 @@ def test_train_and_predict_agree_with_svm_train_and_svm_predict(
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_closing_lines_have_the_numbers_of_svm_train(kpegasos, tmp_path, n_classes):
-    X, y = examples(n_classes=n_classes)
-    order = np.argsort(-y if n_classes == 2 else y, kind="stable")  # of its model's labels
-    data = write_rows(tmp_path / "data", X[order], y[order])
-    its = libsvm("svm-train", "-e", "1e-7", "-c", "2", data, "its.model")
-    ours = kpegasos("train", "-e", "1e-9", "-c", "2", data).out
-    pairs = n_classes * (n_classes - 1) // 2
-    for name, tolerance in (
-        ("obj", {"rtol": 1e-6}),
-        ("nu", {"rtol": 1e-4}),
-        ("rho", {"atol": 1e-3}),
-        ("nSV", {"atol": 2}),
-        ("nBSV", {"atol": 2}),
-    ):
-        found, wanted = (
-            [float(each) for each in re.findall(rf"\b{name} = (\S+?)(?:,|\s|$)", text)]
-            for text in (ours, its)
-        )
-        assert len(found) == pairs + (name == "nSV")
-        np.testing.assert_allclose(found, wanted, **tolerance)
-        if name == "rho":
-            model = (tmp_path / "data.model").read_text()
-            in_file = re.search(r"^rho (.*)$", model, re.MULTILINE)[1].split()
-            np.testing.assert_allclose(found, [float(each) for each in in_file], atol=1e-6)
+def test_probabilities_of_each_are_read_by_the_other(kpegasos, tmp_path, n_classes):
+    train = write_examples(tmp_path / "train", n_classes=n_classes)
+    test = write_examples(tmp_path / "test", n_classes=n_classes, seed=1)
+    assert kpegasos("train", "-b", "1", "-e", "1e-4", train, "our.model").status == 0
+    libsvm("svm-train", "-b", "1", train, "its.model")
+    found = {}
+    for model in ("our.model", "its.model"):
+        kpegasos("predict", "-b", "1", test, model, "ours")
+        libsvm("svm-predict", "-b", "1", test, model, "its")
+        ours, its = (tmp_path / name for name in ("ours", "its"))
+        first, *classes = ours.read_text().splitlines()[0].split()
+        assert its.read_text().split()[: n_classes + 1] == [first, *classes]
+        values, wanted = (np.loadtxt(path, skiprows=1) for path in (ours, its))
+        # Of several classes LIBSVM couples those of the pairs to 0.005 only.
+        np.testing.assert_allclose(values[:, 1:], wanted[:, 1:], atol=0.01)
+        assert (values[:, 0] == wanted[:, 0]).mean() > 0.99
+        found[model] = values[:, 1:][:, np.argsort(classes)]
+    # Folds are drawn, so that curves agree in the main.
+    assert np.abs(found["our.model"] - found["its.model"]).mean() < 0.06
+
+
+@pytest.mark.parametrize("kind", [("-t", "2"), ("-t", "0"), ("-t", "2", "-p", "0.3", "-c", "3")])
+def test_regressions_go_both_ways(kpegasos, tmp_path, kind):
+    X, _ = examples()
+    data = write_rows(tmp_path / "data", X, X[:, 0] + X[:, 1] ** 2)
+    assert kpegasos("train", "-s", "3", "-e", "1e-9", *kind, data, "our.model").status == 0
+    libsvm("svm-train", "-s", "3", "-e", "1e-5", *kind, data, "its.model")
+    for model in ("our.model", "its.model"):
+        its = libsvm("svm-predict", data, model, model + ".its")
+        assert kpegasos("predict", data, model, model + ".ours").out == its
+    ours, its = (np.loadtxt(f"{name}.model.ours") for name in ("our", "its"))
+    np.testing.assert_allclose(ours, its, atol=0.01)
 
 
 def test_precomputed_kernels_go_both_ways(kpegasos, tmp_path):
@@ -92,30 +98,3 @@ def test_rows_with_features_that_a_model_does_not_know_are_as_far_as_for_svm_pre
         its = libsvm("svm-predict", data, "our.model", "its")
         assert kpegasos("predict", data, "our.model", "ours").out == its
         assert (tmp_path / "ours").read_text() == (tmp_path / "its").read_text()
-
-
-SCALES = {
-    "defaults": (),
-    "to zero and one": ("-l", "0", "-u", "1"),
-    "limits": ("-l", "-2.5", "-u", "1e3"),
-    "targets": ("-y", "0", "1"),
-}
-TABLES = {
-    "dense": "1 1:3 2:0.125 3:1e-7\n-1 1:1 2:7 3:2.5\n1e7 1:2 2:4 3:5\n",
-    "sparse": "1 1:3 6:5\n-1 1:1\n1 2:4 5:-7\n2 4:1.5\n0.5 1:9\n",
-    "constant": "1 1:3 2:5 3:1\n2 1:3 2:4\n",
-}
-
-
-@pytest.mark.parametrize("table", TABLES)
-@pytest.mark.parametrize("name", SCALES)
-def test_scale_prints_what_svm_scale_prints(kpegasos, tmp_path, table, name):
-    (tmp_path / "data").write_text(TABLES[table])
-    its = libsvm("svm-scale", *SCALES[name], "-s", "its.ranges", "data")
-    ran = kpegasos("scale", *SCALES[name], "-s", "our.ranges", "data")
-    assert ran.out == its
-    assert (tmp_path / "our.ranges").read_text() == (tmp_path / "its.ranges").read_text()
-    (tmp_path / "first").write_text(TABLES["dense"])
-    kpegasos("scale", *SCALES[name], "-s", "ranges", "first", "scaled")
-    its = libsvm("svm-scale", "-r", "ranges", "data")
-    assert kpegasos("scale", "-r", "ranges", "data").out == its

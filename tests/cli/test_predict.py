@@ -1,22 +1,22 @@
-"""``kpegasos predict``: labels, decisions, probabilities, reports."""
+"""``kpegasos predict``: labels, probabilities, scores, columns by their names."""
 
 import json
+import os
+import threading
 
 import numpy as np
 import pytest
-from cli_cases import examples, write_rows
-from sklearn.metrics import confusion_matrix, f1_score
+from cli_cases import examples, write_csv, write_rows
 
-from kpegasos import LinearPegasosSVC, PegasosSVR, load
-from kpegasos.datasets import write_table
+from kpegasos import LinearPegasosSVC, PegasosSVC, PegasosSVR, load
 
 
 @pytest.fixture(params=[2, 3])
 def trained(request, kpegasos, tmp_path):
-    """Examples, labels and the name of a native model for them."""
+    """Examples, labels and the name of a model of skops for them."""
     X, y = examples(n_classes=request.param)
     write_rows(tmp_path / "data", X, y)
-    kpegasos("train", "-q", "data", "m.skops")
+    kpegasos("train", "-q", "-b", "1", "data", "m.skops")
     return X, y, "m.skops"
 
 
@@ -28,12 +28,8 @@ def test_predictions_are_those_of_the_estimator(kpegasos, tmp_path, trained):
     np.testing.assert_array_equal(labels, estimator.predict(X))
     correct = int((labels == y).sum())
     assert ran.out == f"Accuracy = {100 * correct / 270:g}% ({correct}/270) (classification)\n"
-    kpegasos("predict", "data", model, "--decisions", "decisions")
-    np.testing.assert_array_equal(np.loadtxt("decisions"), estimator.decision_function(X))
-    facts = json.loads(kpegasos("predict", "data", model, "--report", "--json").out)
-    assert facts["confusion"] == confusion_matrix(y, labels).tolist()
-    for label, score in zip(np.unique(y), f1_score(y, labels, average=None), strict=True):
-        assert facts["report"][str(label)]["f1-score"] == pytest.approx(score, abs=1e-12)
+    facts = json.loads(kpegasos("predict", "data", model, "--json").out)
+    assert facts == {"accuracy": correct / 270, "correct": correct, "n_samples": 270}
     content = (tmp_path / "data").read_bytes()
     streams = kpegasos("predict", "-", model, "-", stdin=content)
     assert (streams.out, streams.err) == ((tmp_path / "labels").read_text(), ran.out)
@@ -42,44 +38,84 @@ def test_predictions_are_those_of_the_estimator(kpegasos, tmp_path, trained):
     assert (ran.status, ran.err) == (0, "")
 
 
-def test_data_without_labels_have_predictions_and_no_report(kpegasos, refusal, tmp_path):
+def test_probabilities_are_those_of_the_estimator(kpegasos, trained):
+    X, y, model = trained
+    kpegasos("predict", "-b", "1", "data", model, "out")
+    with open("out") as file:
+        assert file.readline().split() == ["labels", *map(str, np.unique(y))]
+        values = np.loadtxt(file)
+    np.testing.assert_array_equal(values[:, 1:], load(model).predict_proba(X))
+    np.testing.assert_array_equal(values[:, 0], np.unique(y)[values[:, 1:].argmax(axis=1)])
+    # They tell how many are right.
+    assert values[:, 1:].max(axis=1).mean() == pytest.approx((values[:, 0] == y).mean(), abs=0.1)
+
+
+@pytest.mark.parametrize("ending", ["skops", "model"])
+def test_model_may_come_from_a_pipe(kpegasos, data, tmp_path, ending):
+    kpegasos("train", data, f"m.{ending}")
+    expected = kpegasos("predict", data, f"m.{ending}").out
+    content = (tmp_path / f"m.{ending}").read_bytes()
+    assert kpegasos("predict", data, "-", stdin=content).out == expected
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(content,))
+    writer.start()
+    assert kpegasos("predict", data, "pipe").out == expected
+    writer.join()
+
+
+def test_data_without_labels_have_predictions_and_no_scores(kpegasos, refusal, tmp_path):
+    pytest.importorskip("pandas")
     X, y = examples()
-    write_table(tmp_path / "all.csv", X, y)
-    write_table(tmp_path / "features.csv", X)
-    write_table(tmp_path / "texts.csv", X, np.full(270, "well"))
-    kpegasos("train", "all.csv", "m.model")
-    with_labels = kpegasos("predict", "all.csv", "m.model", "-").out
-    ran = kpegasos("predict", "features.csv", "m.model", "-")
+    write_csv(tmp_path / "all.csv", X, y)
+    write_csv(tmp_path / "features.csv", X)
+    write_csv(tmp_path / "texts.csv", X, np.full(270, "well"))
+    kpegasos("train", "all.csv", "m.skops")
+    with_labels = kpegasos("predict", "all.csv", "m.skops", "-").out
+    ran = kpegasos("predict", "features.csv", "m.skops", "-")
     assert (ran.out, ran.err) == (with_labels, "")
-    assert "has no labels to compare with" in refusal("predict", "features.csv", "m.model")
-    sentence = "texts.csv: labels must be of the model's kind, such as [-1, 1], got 'well'\n"
-    assert refusal("predict", "texts.csv", "m.model") == sentence
-    sentence = "m.model has no probabilities: train it with --probability\n"
-    assert refusal("predict", "-b", "1", "all.csv", "m.model", "out") == sentence
+    assert "has no labels to compare with" in refusal("predict", "features.csv", "m.skops")
+    sentence = "texts.csv: labels must be numbers, got 'well'\n"
+    assert refusal("predict", "texts.csv", "m.skops") == sentence
+    sentence = "m.skops has no probabilities: train it with -b 1\n"
+    assert refusal("predict", "-b", "1", "all.csv", "m.skops", "out") == sentence
 
 
-def test_wider_data_are_cut_for_linear_models_and_refused_by_others(kpegasos, refusal, tmp_path):
+@pytest.mark.parametrize("scale", [(), ("--scale", "standard")])
+def test_columns_of_a_table_are_known_by_their_names(kpegasos, refusal, tmp_path, scale):
+    """By their positions, a fifth of the labels would be others."""
+    pandas = pytest.importorskip("pandas")
+    X, y = examples()
+    write_csv(tmp_path / "t.csv", X, y)
+    assert kpegasos("train", "t.csv", *scale).status == 0
+    expected = kpegasos("predict", "t.csv", "t.csv.skops", "-").out
+    table = pandas.read_csv("t.csv")
+    table[table.columns[::-1]].to_csv("reversed.csv", index=False)
+    ran = kpegasos("predict", "reversed.csv", "t.csv.skops", "-")
+    assert (ran.status, ran.out) == (0, expected)
+    table.assign(more=0.0).to_csv("more.csv", index=False)
+    ran = kpegasos("predict", "more.csv", "t.csv.skops", "-")
+    assert ran.out == expected
+    assert "column 'more', which the model lacks, is left out" in ran.err
+    table.rename(columns={"x3": "height"}).to_csv("other.csv", index=False)
+    sentence = "other.csv: must have the model's column 'x3', got none\n"
+    assert refusal("predict", "other.csv", "t.csv.skops", "-") == sentence
+
+
+def test_narrower_data_have_zeros_behind_them_and_wider_are_refused(kpegasos, refusal, tmp_path):
     X, y = examples()
     write_rows(tmp_path / "data", X[:, :9], y)
     write_rows(tmp_path / "wide", X, y)
-    kpegasos("train", "data", "linear.skops", "-t", "0", "-e", "1e-6")
-    kpegasos("train", "data", "rbf.skops")
-    linear = load("linear.skops")
-    assert type(linear) is LinearPegasosSVC
-    assert linear.relative_gap_ <= 1e-6
-    ran = kpegasos("predict", "--decisions", "wide", "linear.skops", "out")
-    assert (ran.status, "beyond 9 are left out" in ran.err) == (0, True)
-    np.testing.assert_allclose(np.loadtxt("out"), linear.decision_function(X[:, :9]))
-    assert refusal("predict", "wide", "rbf.skops") == "wide: must have 9 columns, got 13\n"
-    # Narrower data have zeros behind them.
     write_rows(tmp_path / "narrow", X[:, :5], y)
     padded = np.pad(X[:, :5], ((0, 0), (0, 4)))
-    for model in ("linear.skops", "rbf.skops"):
-        kpegasos("predict", "--decisions", "narrow", model, "out")
-        np.testing.assert_allclose(np.loadtxt("out"), load(model).decision_function(padded))
+    for kernel, kind in (("0", LinearPegasosSVC), ("2", PegasosSVC)):
+        kpegasos("train", "data", "m.skops", "-t", kernel)
+        assert type(load("m.skops")) is kind
+        found = kpegasos("predict", "narrow", "m.skops", "-").out.split()
+        np.testing.assert_array_equal(np.array(found, int), load("m.skops").predict(padded))
+        assert refusal("predict", "wide", "m.skops") == "wide: must have 9 columns, got 13\n"
 
 
-def test_regressions_are_scored_by_squares(kpegasos, refusal, tmp_path):
+def test_regressions_are_scored_by_squares(kpegasos, tmp_path):
     X, _ = examples()
     y = X[:, 0] + X[:, 1]
     write_rows(tmp_path / "data", X, y)
@@ -91,24 +127,21 @@ def test_regressions_are_scored_by_squares(kpegasos, refusal, tmp_path):
     assert facts["mean_squared_error"] == pytest.approx(np.mean((predicted - y) ** 2))
     correlation = np.corrcoef(predicted, y)[0, 1] ** 2
     assert facts["squared_correlation"] == pytest.approx(correlation)
-    sentence = refusal("predict", "data", "m.skops", "--report")
-    assert sentence.startswith("--report must be of a classifier")
 
 
 @pytest.mark.parametrize("scale", ["standard", "minmax"])
 def test_sparser_data_than_those_of_the_training_are_scaled_alike(kpegasos, data, tmp_path, scale):
     X, y = examples()
     few = np.where(np.abs(X) > 0.6, X, 0.0)
-    kpegasos("train", data, "m", "--scale", scale)
-    write_rows(tmp_path / "few.svm", few, y)
-    write_table(tmp_path / "few.csv", few, y)
-    predicted = kpegasos("predict", "few.svm", "m", "-").out
-    assert predicted.split()
-    assert kpegasos("predict", "few.csv", "m", "-").out == predicted
+    kpegasos("train", data, "m.skops", "--scale", scale)
+    write_rows(tmp_path / "few", few, y)
+    found = kpegasos("predict", "few", "m.skops", "-").out.split()
+    np.testing.assert_array_equal(np.array(found, int), load("m.skops").predict(few))
 
 
 def test_text_classes_are_compared_with_labels_that_are_numbers(kpegasos, tmp_path):
+    pytest.importorskip("pandas")
     (tmp_path / "a.csv").write_text("a,y\n" + "0,1\n5,2\n9,other\n" * 5)
     (tmp_path / "b.csv").write_text("a,y\n0,1\n5,2\n5,1\n")
-    kpegasos("train", "a.csv", "m")
-    assert kpegasos("predict", "b.csv", "m").out.startswith("Accuracy = 66.6")
+    kpegasos("train", "a.csv", "m.skops")
+    assert kpegasos("predict", "b.csv", "m.skops").out.startswith("Accuracy = 66.6")
