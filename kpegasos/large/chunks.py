@@ -175,10 +175,11 @@ def fit_chunks(
     estimator : LinearPegasosSVC or LinearPegasosSVR
         Fitted in place, from the beginning; ``partial_fit`` goes on from there.
     chunks : sequence, iterable or callable
-        Of ``(X, y)`` or ``(X, y, sample_weight)``: a sequence such as `ArrayChunks` or
-        `kpegasos.datasets.SvmlightChunks`, an iterable that can be read again, or a function
-        without arguments that returns an iterator. An iterator serves one epoch. Chunks without
-        examples, or with weights that are all zero, are passed over.
+        Of ``(X, y)`` or ``(X, y, sample_weight)``: a sequence such as `ArrayChunks`, an iterable
+        that can be read again, or a function without arguments that returns an iterator. An
+        iterator serves one epoch. Chunks without examples, or with weights that are all zero, are
+        passed over. Parts of a file are such chunks, as scikit-learn's ``load_svmlight_file`` reads
+        them by ``offset`` and ``length``.
     epochs : int, default=None
         Visits of each chunk; those of the estimator if None.
     classes : array-like of shape (n_classes,), default=None

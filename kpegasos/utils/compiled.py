@@ -47,7 +47,6 @@ from numba.extending import register_jitable
 #: Rooms and files that the compiled functions of a room are made of; a test looks for others.
 SOURCES = {
     "core": ("core", "losses", "utils/compiled.py", "utils/tuning.py"),
-    "datasets": ("datasets/_svmlight_reader.py", "utils/compiled.py"),
     "kernels": ("kernels", "utils/compiled.py", "utils/tuning.py"),
     "losses": ("losses", "utils/compiled.py"),
     "utils": ("utils/compiled.py", "utils/validation.py"),

@@ -50,11 +50,14 @@ def test_labels_that_are_not_whole_stay_what_they_are():
 
 
 FAULTS = {
-    "label": (b"one 1:2", "line 4: could not convert string to float: b'one', in b'one 1:2'"),
-    "value": (b"1 1:x", "line 4: could not convert string to float: b'x', in b'1 1:x'"),
-    "no column": (b"1 7", r"line 4: .*, in b'1 7'"),
-    "column 0": (b"1 0:2", r"line 4: Invalid index 0 .*, in b'1 0:2'"),
-    "columns not sorted": (b"1 3:2 2:2", "line 4: Feature indices .* sorted and unique"),
+    "label": (b"one 1:2", "line 4: could not convert string to float: b'one', got 'one 1:2'"),
+    "value": (b"1 1:x", "line 4: could not convert string to float: b'x', got '1 1:x'"),
+    "no column": (b"1 7", r"line 4: .*, got '1 7'"),
+    "column 0": (b"1 0:2", r"line 4: Invalid index 0 .*, got '1 0:2'"),
+    "columns not sorted": (
+        b"1 3:2 2:2",
+        "line 4: Feature indices .* sorted and unique, got '1 3:2 2:2'",
+    ),
     "column beyond C": (b"1 9999999999:2", "line 4: value too large to convert to int"),
     "not a number": (b"1 1:nan", "example 2: label and features must be finite numbers"),
     "infinite label": (b"inf 1:1", "example 2: label and features must be finite numbers"),
