@@ -523,7 +523,7 @@ class DualLine:
 
 
 @compiled()
-def _error_bounds(
+def _slopes(
     loss: Any,
     decisions: np.ndarray,
     label: np.ndarray,
@@ -536,14 +536,13 @@ def _error_bounds(
         # A convex loss that is zero at both ends is zero between them, and steepest at an end.
         out[i] = 0.0
         if value(loss, low, label[i]) > 0.0 or value(loss, high, label[i]) > 0.0:
-            slope = lipschitz
-            if slope == np.inf:
-                slope = max(abs(pull(loss, low, label[i])), abs(pull(loss, high, label[i])))
-            out[i] = slope * errors[i]
+            out[i] = lipschitz
+            if lipschitz == np.inf:
+                out[i] = max(abs(pull(loss, low, label[i])), abs(pull(loss, high, label[i])))
 
 
-def loss_errors(loss: Any, decisions: np.ndarray, label: np.ndarray, errors: Any) -> np.ndarray:
-    """Tell how far off losses are at the most, if their decisions may be off.
+def slopes(loss: Any, decisions: np.ndarray, label: np.ndarray, errors: Any) -> np.ndarray:
+    """Tell how steep losses are at the most, wherever the decisions are within their errors.
 
     Parameters
     ----------
@@ -555,12 +554,18 @@ def loss_errors(loss: Any, decisions: np.ndarray, label: np.ndarray, errors: Any
     Returns
     -------
     ndarray of shape (n_samples,)
+        Zero where the loss is zero.
     """
     out = np.empty(decisions.size)
     each = np.full(decisions.size, errors, dtype=np.float64)
     decisions = np.ascontiguousarray(decisions)
-    _error_bounds(for_loops(loss), decisions, label, each, float(loss.lipschitz), out)
+    _slopes(for_loops(loss), decisions, label, each, float(loss.lipschitz), out)
     return out
+
+
+def loss_errors(loss: Any, decisions: np.ndarray, label: np.ndarray, errors: Any) -> np.ndarray:
+    """Tell how far off losses are at the most, if their decisions may be; as `slopes` takes it."""
+    return slopes(loss, decisions, label, errors) * errors
 
 
 def steepness(loss: Any, decisions: np.ndarray, label: np.ndarray, error: float) -> float:
@@ -575,6 +580,6 @@ def steepness(loss: Any, decisions: np.ndarray, label: np.ndarray, error: float)
     """
     if math.isfinite(loss.lipschitz):
         return float(loss.lipschitz)
-    if not 0.0 < error < math.inf:
-        return 0.0 if error <= 0.0 else math.inf
-    return float(loss_errors(loss, decisions, label, error).max(initial=0.0)) / error
+    if not error < math.inf:
+        return math.inf
+    return float(slopes(loss, decisions, label, error).max(initial=0.0))

@@ -33,6 +33,7 @@ from scipy.optimize import brentq
 
 from kpegasos.core.evaluation import gain_sums
 from kpegasos.core.problem import Problem, best_multiple
+from kpegasos.core.state import Examples
 from kpegasos.losses import is_hinge
 from kpegasos.losses.base import best, for_loops, pulls
 from kpegasos.losses.regression import EpsilonInsensitive
@@ -41,22 +42,22 @@ from kpegasos.utils.compiled import compiled
 _EPS = float(np.finfo(np.float64).eps)
 #: Curvature of a coordinate's parabola that is none: where it goes, the slope alone says.
 _FLAT = 1e-100
-#: Halvings of a range of shifts, and doublings of its ends, at the most.
-_HALVINGS, _DOUBLINGS = 200, 100
+#: Halvings of a range of shifts, and doublings of its ends, at the most: to the largest number.
+_HALVINGS, _DOUBLINGS = 200, 1023
 #: What the range may leave of the dual value, relative to that.
 _NEGLIGIBLE = 1e-11
 
 
-def best_intercept(decisions: np.ndarray, problem: Problem) -> tuple[float, float]:
+def best_intercept(decisions: np.ndarray, examples: Examples) -> tuple[float, float]:
     """Find what is best added to all decisions: from the least to the largest of the minimisers.
 
     Parameters
     ----------
     decisions : ndarray of shape (n_samples,)
-    problem : Problem
-        With examples of both signs, or a regression.
+    examples : Examples
+        Of both signs, or of a regression.
     """
-    label, weight, loss = problem.y, problem.weight, problem.loss
+    label, weight, loss = examples.label, np.abs(examples.signed), examples.loss
     if is_hinge(loss):
         kinks, rises, start = label - decisions, weight, float(weight[label > 0.0].sum())
     elif type(loss) is EpsilonInsensitive:
@@ -64,7 +65,7 @@ def best_intercept(decisions: np.ndarray, problem: Problem) -> tuple[float, floa
         kinks = np.concatenate((room - loss.epsilon, room + loss.epsilon))
         rises, start = np.concatenate((weight, weight)), float(weight.sum())
     else:
-        return _root(decisions, problem)
+        return _root(decisions, examples)
     if (rises == 1.0).all():  # whose order beyond two of them does not matter
         at = round(start)
         found = np.partition(kinks, [at - 1, at])
@@ -77,9 +78,9 @@ def best_intercept(decisions: np.ndarray, problem: Problem) -> tuple[float, floa
     return float(kinks[order[first]]), float(kinks[order[last]])
 
 
-def _root(decisions: np.ndarray, problem: Problem) -> tuple[float, float]:
+def _root(decisions: np.ndarray, examples: Examples) -> tuple[float, float]:
     """Find where the slope of a loss is zero: of the ends of a flat part, both."""
-    signed, loss, label = problem.examples.signed, problem.loss, problem.y
+    label, signed, loss = examples
 
     def fall(shift: float) -> float:  # does not rise with the shift
         each = signed * pulls(loss, decisions + shift, label)
@@ -89,12 +90,14 @@ def _root(decisions: np.ndarray, problem: Problem) -> tuple[float, float]:
     def end(sign: float) -> float:  # where the slope has a sign, next to where it has not
         step = 1.0
         for _ in range(_DOUBLINGS):
-            if sign * fall(sign * step) < 0.0 or not math.isfinite(step):
+            if sign * fall(sign * step) < 0.0:
                 break
             step *= 2.0
         return sign * step
 
     low, high = end(-1.0), end(1.0)
+    if not fall(low) > 0.0 > fall(high):
+        return math.nan, math.nan  # decisions that have run away leave no number
     root = float(brentq(fall, low, high, xtol=1e-300, rtol=4 * _EPS, maxiter=500))
     least = 1e-7 * (1.0 + abs(root))
     ends = []

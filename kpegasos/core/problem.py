@@ -58,6 +58,8 @@ class Problem(NamedTuple):
         The labels that -1 and +1 stand for; None if they stand for themselves.
     free_intercept : bool
         Whether decisions have an intercept that is not regularised.
+    offset : float
+        Of a regression: what was taken off the targets, and is added to the intercept.
     """
 
     y: np.ndarray
@@ -66,6 +68,7 @@ class Problem(NamedTuple):
     loss: Any = HINGE
     classes: np.ndarray | None = None
     free_intercept: bool = False
+    offset: float = 0.0
 
     @property
     def examples(self) -> Examples:

@@ -348,7 +348,7 @@ def _run_of(pairs: SmallPairs, number: int) -> _Run:
     wide, narrow = as_two(values)
     view = HeldRows(wide, narrow, np.arange(n), np.zeros(n, dtype=np.int64), norms, offset)
     loss = pairs.loss
-    problem = Problem(label, weight, lam, loss, None, False)
+    problem = Problem(label, weight, lam, loss, None, False, 0.0)
     examples = Examples(label, signed, loss)
     evaluations = pairs.evaluations if number == 0 else 0
     bounds = np.zeros(2)

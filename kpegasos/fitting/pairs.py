@@ -88,6 +88,8 @@ class Pairs:
     sizes : ndarray of shape (n_pairs,)
         Number of examples of each pair.
     free_intercept : bool
+    offset : float
+        Of a regression; see `Problem`.
     """
 
     first: np.ndarray
@@ -100,6 +102,7 @@ class Pairs:
     loss: Any
     sizes: np.ndarray
     free_intercept: bool = False
+    offset: float = 0.0
 
     def renamed(self, place: np.ndarray) -> Pairs:
         """Return the same pairs where example i is called ``place[i]``."""
@@ -120,7 +123,8 @@ class Pairs:
         number = range(len(self))[key]
         part = slice(self.ends[number], self.ends[number + 1])
         lam, free = self.lam.item(number), self.free_intercept
-        problem = Problem(self.y[part], self.weight[part], lam, self.loss, None, free)
+        own = self.y[part], self.weight[part], lam, self.loss
+        problem = Problem(*own, None, free, self.offset)
         classes = self.first.item(number), self.second.item(number)
         return Pair(number, classes, self.members[part], problem)
 
@@ -551,7 +555,8 @@ class Numbers(NamedTuple):
 
     def pairs(self, settings: Settings) -> Pairs:
         """Make the one problem, over the examples that count."""
-        return number_pairs(self.values, self.weight, settings.lam, settings.C, loss=settings.loss)
+        pairs = number_pairs(self.values, self.weight, settings.lam, settings.C, loss=settings.loss)
+        return replace(pairs, offset=self.offset)
 
 
 # --- the kernel rows of a pair ---

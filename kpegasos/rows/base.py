@@ -23,6 +23,7 @@ import numpy as np
 from scipy import sparse
 
 from kpegasos.core.evaluation import Sums, evaluate_held, loss_errors, steepness
+from kpegasos.core.free_intercept import best_intercept, middle_of
 from kpegasos.core.state import (
     RESCALE,
     STEPS,
@@ -145,9 +146,11 @@ class Evaluated(NamedTuple):
     sums : Sums or None
         Sums over the examples, where they were at hand.
     offset : float
-        Of a free intercept: what margins have beyond the constant feature's.
+        Of a free intercept: what margins have beyond the constant feature's, where they have both.
+    intercept : float or None
+        The intercept that margins have, where it is free and the best for this w has been found.
     interval : tuple of float or None
-        From the least to the largest intercept that is best for this w, where that is free.
+        From the least to the largest that is best.
     """
 
     coef: np.ndarray
@@ -159,7 +162,13 @@ class Evaluated(NamedTuple):
     additions: float = 0.0
     sums: Sums | None = None
     offset: float = 0.0
+    intercept: float | None = None
     interval: tuple[float, float] | None = None
+
+    @property
+    def is_free(self) -> bool:
+        """Whether the intercept is free, and has been found."""
+        return self.intercept is not None
 
     @property
     def size(self) -> float | None:
@@ -492,9 +501,18 @@ class RowSource(ABC):
 
     @abstractmethod
     def evaluate(
-        self, iterates: Sequence[Iterate], state: LoopState, examples: Examples
+        self,
+        iterates: Sequence[Iterate],
+        state: LoopState,
+        examples: Examples,
+        *,
+        free: bool = False,
     ) -> list[Evaluated]:
-        """Return coefficients, margins and norm of some iterates of a state."""
+        """Return coefficients, margins and norm of some iterates of a state.
+
+        Where the intercept is ``free``, and will be found anew, rows that can leave it out of the
+        margins: what is added here and taken off there would leave its rounding.
+        """
 
     @abstractmethod
     def primal(self, evaluated: Evaluated, examples: Examples) -> tuple[np.ndarray | None, float]:
@@ -508,7 +526,7 @@ class RowSource(ABC):
 
     @abstractmethod
     def image_of(self, evaluated: Evaluated) -> np.ndarray:
-        """Image of an iterate, of shape (image_size,)."""
+        """Image of an iterate, of shape (image_size,), without an intercept that is free."""
 
     def settle(
         self,
@@ -559,7 +577,7 @@ class RowSource(ABC):
 
     def margin_rounding(self, evaluated: Evaluated, examples: Examples) -> float:
         """Bound how far off a margin of an iterate's coefficients is, settled or not."""
-        raise NotImplementedError
+        return 0.0
 
     @property
     def rounding_of_each(self) -> np.ndarray:
@@ -571,10 +589,6 @@ class RowSource(ABC):
         """No kernel value is larger, B² included."""
         raise NotImplementedError
 
-    def moved(self, evaluated: Evaluated, step: float) -> Evaluated:
-        """Add to the intercept of an iterate."""
-        raise NotImplementedError
-
     def move_image(self, image: np.ndarray, step: float, offset: float) -> float:
         """Add to the intercept of an image, which then has this offset.
 
@@ -582,9 +596,9 @@ class RowSource(ABC):
         """
         raise NotImplementedError
 
-    def without_constant(self, evaluated: Evaluated, examples: Examples, own: float) -> Evaluated:
-        """Take the constant feature out of the norm; the intercept is off by ``own`` at most."""
-        raise NotImplementedError
+    def without_constant(self, evaluated: Evaluated, examples: Examples) -> Evaluated:
+        """Take what is constant out of margins and norm of an iterate, and count its rounding."""
+        return evaluated
 
     # --- of features, or of kernel rows ---
 
@@ -700,7 +714,12 @@ class KernelSource(RowSource):
         """``k(x, x) + B²`` of each example."""
 
     def evaluate(
-        self, iterates: Sequence[Iterate], state: LoopState, examples: Examples
+        self,
+        iterates: Sequence[Iterate],
+        state: LoopState,
+        examples: Examples,
+        *,
+        free: bool = False,
     ) -> list[Evaluated]:
         """Return coefficients, margins and norm of some iterates of a state."""
         if self.image_size and all(iterate.prefix is None for iterate in iterates):
@@ -734,10 +753,6 @@ class KernelSource(RowSource):
         of_values = float(size @ of_each) + float(size.sum()) * float(of_each.max())
         return of_values + evaluated.additions * _EPS * self.largest
 
-    def moved(self, evaluated: Evaluated, step: float) -> Evaluated:
-        """Add to the intercept of an iterate."""
-        return evaluated._replace(margins=evaluated.margins + step, offset=evaluated.offset + step)
-
     def move_image(self, image: np.ndarray, step: float, offset: float) -> float:
         """Add to the intercept of an image, which then has this offset."""
         image += step
@@ -745,15 +760,24 @@ class KernelSource(RowSource):
         largest = float(np.abs(image).max()) + abs(offset)
         return 1.0 + largest / (self.largest * image.size)
 
-    def without_constant(self, evaluated: Evaluated, examples: Examples, own: float) -> Evaluated:
-        """Take the constant feature out of the norm; the intercept is off by ``own`` at most."""
-        margins, signed = evaluated.margins, evaluated.coef * examples.signed
-        _, intercept = self.primal(evaluated, examples)
-        terms, total = signed * margins, float(signed.sum())
-        error = abs(intercept) * SUM_ROUNDING * float(np.abs(signed).sum()) + abs(total) * own
+    def without_constant(self, evaluated: Evaluated, examples: Examples) -> Evaluated:
+        """Take what is constant out of margins and norm of an iterate, and count its rounding."""
+        signed, largest = evaluated.coef * examples.signed, float(np.abs(evaluated.margins).max())
+        size, total = float(np.abs(signed).sum()), float(signed.sum())
+        of_feature = self.kernel_offset * total
+        own = SUM_ROUNDING * self.kernel_offset * size
+        own += 4.0 * _EPS * (largest + abs(of_feature) + abs(evaluated.offset))
+        margins = evaluated.margins - (of_feature + evaluated.offset)
+        terms = signed * margins
+        error = evaluated.norm_rounding + abs(total) * own
         error += margins.size * _EPS * float(np.abs(terms).sum())
-        norm, error = float(terms.sum()) - intercept * total, error + evaluated.norm_rounding
-        return evaluated._replace(squared_norm=norm, norm_rounding=error)
+        return evaluated._replace(
+            margins=margins,
+            squared_norm=float(terms.sum()),
+            norm_rounding=error,
+            additions=evaluated.additions + own / (_EPS * self.largest),
+            offset=0.0,
+        )
 
     def _with_rounding(
         self, evaluated: Evaluated, examples: Examples, additions: float | None
@@ -789,44 +813,74 @@ class KernelSource(RowSource):
         losses: bool = True,
     ) -> Evaluated:
         """Compute margins again, of those examples whose loss or coefficient may not be zero."""
-        signed, weight = evaluated.coef * examples.signed, np.abs(examples.signed)
+        label, signed, loss = examples
+        signed, weight = evaluated.coef * signed, np.abs(signed)
         size = np.abs(signed)
-        total = float(size.sum())
-        of_values = total * self.rounding + float((size * self.rounding).sum())
+        of_values = float(size.sum()) * self.rounding + float((size * self.rounding).sum())
+        intercept = evaluated.intercept or 0.0
+        own = evaluated.margins - intercept
         before = np.asarray(of_values + evaluated.additions * _EPS * self.largest)
+        if evaluated.is_free:
+            before = before + 2.0 * _EPS * (np.abs(evaluated.margins) + abs(intercept))
         needed = signed != 0.0
         if losses:
-            needed |= loss_errors(examples.loss, evaluated.margins, examples.label, before) > 0.0
-        if self.exact is not None:
-            sums, rounding, evaluations = self.exact.products(signed, needed, self.largest)
-            self.evaluations += evaluations
-            sums += self.kernel_offset * float(signed.sum())
-            rounding += signed.size * _EPS * self.kernel_offset * total
-        else:
-            sums = self.product(signed[:, None])[:, 0]
-            added = (2.0 + np.count_nonzero(signed)) * _EPS * total * self.largest
-            rounding = np.asarray(of_values + added)
-        if evaluated.offset:
-            sums = sums + evaluated.offset
-            rounding = rounding + 2.0 * _EPS * abs(evaluated.offset)
-        better = needed & (rounding < before)
-        margins = np.where(better, sums, evaluated.margins)
-        rounding = np.where(better, rounding, before)
-        terms = signed * margins
-        of_losses = loss_errors(examples.loss, margins, examples.label, rounding)
+            needed |= loss_errors(loss, evaluated.margins, label, before) > 0.0
+        margins, rounding = self._margins_again(own, signed, needed, before, evaluated.is_free)
+        while losses and evaluated.is_free:  # the best intercept may let others have a loss
+            low, high = best_intercept(margins, examples)
+            new = sum(loss_errors(loss, margins + b, label, rounding) for b in (low, high)) > 0.0
+            evaluated = evaluated._replace(interval=(low, high), intercept=middle_of(low, high))
+            if not (new & ~needed).any():
+                break
+            needed |= new
+            margins, rounding = self._margins_again(own, signed, needed, before, evaluated.is_free)
+        squared_norm, size_of_terms = float(signed @ margins), float(np.abs(signed * margins).sum())
+        margins = margins + (evaluated.intercept or 0.0)
+        of_losses = loss_errors(loss, margins, label, rounding)
         return evaluated._replace(
             margins=margins,
             sums=None,
-            squared_norm=float(signed @ margins),
+            squared_norm=squared_norm,
             loss_rounding=float(weight @ of_losses) / signed.size,
             norm_rounding=float((size * rounding)[signed != 0.0].sum())
-            + 0.5 * signed.size * _EPS * float(np.abs(terms).sum()),
+            + 0.5 * signed.size * _EPS * size_of_terms,
         )
+
+    def _margins_again(
+        self,
+        margins: np.ndarray,
+        signed: np.ndarray,
+        needed: np.ndarray,
+        before: np.ndarray,
+        is_free: bool,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Compute those margins anew that are needed; also how far off each is then.
+
+        They are without the constant feature where the intercept is free.
+        """
+        total, of_feature = float(np.abs(signed).sum()), self.kernel_offset * float(signed.sum())
+        if self.exact is not None:
+            sums, rounding, evaluations = self.exact.products(signed, needed, self.largest)
+            self.evaluations += evaluations
+            if not is_free:
+                sums += of_feature
+                rounding += signed.size * _EPS * self.kernel_offset * total
+        else:
+            sums = self.product(signed[:, None])[:, 0]
+            added = (2.0 + np.count_nonzero(signed)) * _EPS * total * self.largest
+            if is_free:
+                sums -= of_feature
+                added += SUM_ROUNDING * self.kernel_offset * total
+            of_each = self.rounding_of_each
+            rounding = total * of_each + float(np.abs(signed) @ of_each) + added
+        better = needed & (rounding < before)
+        return np.where(better, sums, margins), np.where(better, rounding, before)
 
     def primal(self, evaluated: Evaluated, examples: Examples) -> tuple[np.ndarray | None, float]:
         """No weights, and the intercept."""
-        intercept = self.kernel_offset * float((evaluated.coef * examples.signed).sum())
-        return None, intercept + evaluated.offset if evaluated.offset else intercept
+        if evaluated.intercept is not None:
+            return None, evaluated.intercept
+        return None, self.kernel_offset * float((evaluated.coef * examples.signed).sum())
 
     def decisions(self, coef: np.ndarray, w: np.ndarray | None, intercept: float) -> Decisions:
         """Return sums over the support: of the kernel's values, or of values that are given."""
@@ -834,7 +888,9 @@ class KernelSource(RowSource):
 
     def image_of(self, evaluated: Evaluated) -> np.ndarray:
         """Return margins, where they are held."""
-        return evaluated.margins if self.image_size else np.empty(0)
+        if not self.image_size:
+            return np.empty(0)
+        return evaluated.margins - evaluated.intercept if evaluated.is_free else evaluated.margins
 
     def images(self, columns: np.ndarray) -> list[np.ndarray]:
         """Return margins of sums ``Σ columns[j] φ(x_j)``, where they are held."""

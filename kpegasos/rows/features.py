@@ -218,10 +218,18 @@ class FeatureRows(RowSource, unchanging=True):
         run_loop(steps, self._view, draws, stop, kept=True)
 
     def evaluate(
-        self, iterates: Sequence[Iterate], state: LoopState, examples: Examples
+        self,
+        iterates: Sequence[Iterate],
+        state: LoopState,
+        examples: Examples,
+        *,
+        free: bool = False,
     ) -> list[Evaluated]:
         """Return coefficients, margins, norm and vector of some iterates of a state."""
         vectors = [iterate.image(state) for iterate in iterates]
+        if free:
+            for vector in vectors:
+                vector[-1] = 0.0
         margins = self.margins(np.stack(vectors, axis=1))
         found, in_sum = [], 0.5 * (self.image_size + 2) * _EPS
         for iterate, vector, margin in zip(iterates, vectors, margins.T, strict=True):
@@ -240,7 +248,8 @@ class FeatureRows(RowSource, unchanging=True):
         signed = evaluated.coef * examples.signed
         features, sizes = np.zeros((2, self.image_size - 1))
         vector = np.abs(self.image_of(evaluated))
-        margin_sizes = np.full(self.n_samples, self.intercept_scaling * vector[-1])
+        constant = abs(evaluated.intercept or 0.0) + self.intercept_scaling * vector[-1]
+        margin_sizes = np.full(self.n_samples, constant)
         for part in self.parts(copies=6):  # of which some in float64
             heed()
             rows = self.gather(part).T
@@ -248,7 +257,7 @@ class FeatureRows(RowSource, unchanging=True):
             rows = abs(rows)
             sizes += rows @ np.abs(signed[part])
             margin_sizes[part] += rows.T @ vector[:-1]
-        constant = self.intercept_scaling if evaluated.interval is None else 0.0
+        constant = 0.0 if evaluated.is_free else self.intercept_scaling
         last = constant * float(signed.sum())
         length = float(features @ features + last * last) ** 0.5
         n_terms, last_size = np.count_nonzero(signed), constant * float(np.abs(signed).sum())
@@ -285,27 +294,17 @@ class FeatureRows(RowSource, unchanging=True):
         in_sum = (0.5 * (self.image_size + 2) + 1.0) * _EPS * length * self.largest**0.5
         return in_sum + evaluated.additions * _EPS * self.largest
 
-    def moved(self, evaluated: Evaluated, step: float) -> Evaluated:
-        """Add to the intercept of an iterate."""
-        vector = self.image_of(evaluated).copy()
-        vector[-1] += step / self.intercept_scaling
-        margins, offset = evaluated.margins + step, evaluated.offset + step
-        return evaluated._replace(margins=margins, vector=vector, offset=offset)
-
     def move_image(self, image: np.ndarray, step: float, offset: float) -> float:
         """Add to the intercept of an image, which then has this offset; its w is not rounded."""
         image[-1] += step / self.intercept_scaling
         return 0.0
 
-    def without_constant(self, evaluated: Evaluated, examples: Examples, own: float) -> Evaluated:
-        """Take the constant feature out of the norm, whose error does not grow by that."""
-        w = self.image_of(evaluated)[:-1]
-        return evaluated._replace(squared_norm=float(w @ w))
-
     def primal(self, evaluated: Evaluated, examples: Examples) -> tuple[np.ndarray | None, float]:
         """Return weights of the features, and the intercept."""
-        vector = self.image_of(evaluated)
-        return vector[:-1], self.intercept_scaling * float(vector[-1])
+        vector, intercept = self.image_of(evaluated), evaluated.intercept
+        if intercept is None:
+            intercept = self.intercept_scaling * float(vector[-1])
+        return vector[:-1], intercept
 
     def decisions(
         self, coef: np.ndarray, w: np.ndarray | None, intercept: float

@@ -33,14 +33,13 @@ from kpegasos.core.evaluation import (
     is_impossible,
     is_mostly_rounding,
     judge,
-    loss_errors,
-    steepness,
+    slopes,
 )
 from kpegasos.core.problem import Problem, dual_bounds, total_loss
 from kpegasos.core.state import ROW_HITS, STEPS, Iterate, LoopParameters, State
 from kpegasos.core.steps import rates_of
 from kpegasos.losses import is_hinge
-from kpegasos.rows.base import SUM_ROUNDING, Algorithm, Evaluated, RowSource, Steps
+from kpegasos.rows.base import Algorithm, Evaluated, RowSource, Steps
 from kpegasos.solvers.result import History, Record, Result
 from kpegasos.solvers.stopping import Interrupted, Stopper, interruptible
 from kpegasos.utils import tuning
@@ -224,8 +223,10 @@ class Certifier:
     def evaluate(self, evaluated: Evaluated, settled: bool = False) -> Evaluation:
         """Judge an iterate, and raise the dual bounds of the state."""
         problem, state = self._problem, self._state
-        if problem.free_intercept:
-            evaluated = self._with_best_intercept(evaluated, settled)
+        if problem.free_intercept and not settled:
+            evaluated = self._with_best_intercept(evaluated)
+        if problem.free_intercept or problem.loss.regression:
+            evaluated = self._with_own_rounding(evaluated, settled)
         sums, dual = evaluated.sums, math.nan
         coef, norm, error = evaluated.coef, evaluated.squared_norm, evaluated.norm_rounding
         if sums is None:
@@ -253,36 +254,44 @@ class Certifier:
             state.certified = False
         return found
 
-    def _with_best_intercept(self, evaluated: Evaluated, settled: bool) -> Evaluated:
-        """Return an iterate with the best intercept, which is not a part of its norm.
+    def _with_best_intercept(self, evaluated: Evaluated) -> Evaluated:
+        """Return an iterate with the best intercept, which is not a part of its norm."""
+        examples = self._problem.examples
+        evaluated = self._rows.without_constant(evaluated, examples)
+        low, high = free_intercept.best_intercept(evaluated.margins, examples)
+        own = free_intercept.middle_of(low, high)
+        return evaluated._replace(
+            margins=evaluated.margins + own, intercept=own, interval=(low, high), sums=None
+        )
 
-        A settled one keeps that which it has: its margins are known better, not the losses of
-        examples that the intercept would have to be another for.
+    def _with_own_rounding(self, evaluated: Evaluated, settled: bool) -> Evaluated:
+        """Add to the error of the losses that of all but the margins: of intercept and targets.
+
+        A target is what is left of a number that an offset was taken off. A decision is taken off
+        it, and an epsilon, which may leave little of either. The offset makes the intercept larger.
         """
-        rows, examples = self._rows, self._problem.examples
-        if not settled:
-            low, high = free_intercept.best_intercept(evaluated.margins, self._problem)
-            _, known = rows.primal(evaluated, examples)
-            evaluated = rows.moved(evaluated, free_intercept.middle_of(low, high))
-            evaluated = evaluated._replace(interval=(known + low, known + high))
-        margins, own = evaluated.margins, self._own_rounding(evaluated)
-        evaluated = rows.without_constant(evaluated, examples, own)
-        if settled:
-            error = evaluated.loss_rounding
-            error += steepness(examples.loss, margins, examples.label, own) * own
+        problem, rows, margins = self._problem, self._rows, evaluated.margins
+        examples, own = problem.examples, np.zeros(margins.size)
+        if problem.free_intercept:
+            own += self._intercept_rounding(evaluated)
+        if problem.loss.regression:
+            own += 2.0 * _EPS * (np.abs(margins) + np.abs(problem.y))
+        if problem.offset != 0.0:
+            _, intercept = rows.primal(evaluated, examples)
+            own += 0.5 * _EPS * abs(intercept + problem.offset)
+        each = rows.margin_rounding(evaluated, examples) + own
+        steepest, known = slopes(examples.loss, margins, examples.label, each), 0.0
+        if problem.free_intercept and not settled:  # what rows know is of other decisions
+            own = each
         else:
-            each = rows.margin_rounding(evaluated, examples) + own
-            errors = loss_errors(examples.loss, margins, examples.label, each)
-            error = float(self._problem.weight @ errors) / margins.size
-        return evaluated._replace(loss_rounding=error, sums=None)
+            known = evaluated.loss_rounding
+        error = known + float(problem.weight @ (steepest * own)) / margins.size
+        return evaluated._replace(loss_rounding=error)
 
-    def _own_rounding(self, evaluated: Evaluated) -> float:
-        """Bound what rounding adds to a margin beside a free intercept, and to that."""
-        rows, examples = self._rows, self._problem.examples
-        _, intercept = rows.primal(evaluated, examples)
-        in_sum = rows.kernel_offset * float(np.abs(evaluated.coef * examples.signed).sum())
-        most = float(np.abs(evaluated.margins).max()) + abs(intercept) + abs(evaluated.offset)
-        return SUM_ROUNDING * in_sum + 4.0 * _EPS * most
+    def _intercept_rounding(self, evaluated: Evaluated) -> float:
+        """Bound what adding a free intercept to a margin rounds, or taking it off."""
+        most = float(np.abs(evaluated.margins).max()) + abs(evaluated.intercept or 0.0)
+        return 4.0 * _EPS * most
 
     def _dual_with_intercept(self, evaluated: Evaluated) -> tuple[float, float]:
         """Dual value of an iterate that meets the constraint of a free intercept, and a bound."""
@@ -297,7 +306,7 @@ class Certifier:
             intercept,
             evaluated.squared_norm,
             evaluated.norm_rounding,
-            margin_rounding + self._own_rounding(evaluated),
+            margin_rounding + self._intercept_rounding(evaluated),
             math.sqrt(max(0.0, rows.largest - rows.kernel_offset) + in_values),
             self._problem,
         )
@@ -643,7 +652,8 @@ class SolverRun(ABC):
     def evaluated(self, iterates: list[Iterate]) -> list[Evaluated]:
         """Return some iterates of the state as the rows see them."""
         with alone_with(self.rows):
-            found = self.rows.evaluate(iterates, self.state.loop, self.examples)
+            free = {"free": True} if self.problem.free_intercept else {}
+            found = self.rows.evaluate(iterates, self.state.loop, self.examples, **free)
         if self.shift:
             pairs = zip(found, iterates, strict=True)
             found = [each._replace(offset=self.shift * of.plain) for each, of in pairs]

@@ -54,6 +54,10 @@ def _move_priority(
     return np.where(moves, -np.inf, np.inf)
 
 
+#: Squared lengths of w over that of the problem's radius: a dual value of zero or more leaves two.
+#: Where rounding has made kernel values indefinite, and a loss has no box, w runs away.
+_FAR = 1e6
+
 DUAL = Algorithm(dual_steps, _move_priority, from_zero=False)
 
 
@@ -180,11 +184,9 @@ class DualAscent(SolverRun):
         state.loop.scalars[SIZE] = state.loop.scalars[LARGEST_SIZE] = size
         state.loop.image[:] = scale * rows.image_of(evaluated)
         # An addition of an ascent may come to the sum of all β, over lam m.
-        loop = state.loop
         inherited = theta * problem.lam * evaluated.additions
         if not is_hinge(loss):  # which counts what sums have come to once more
             inherited /= 1.0 + 2.0 * size / problem.y.size
-        loop.counters[INHERITED] = math.ceil(min(inherited, MOST_INHERITED))
         state.loss, state.free_intercept = problem.loss, problem.free_intercept
         state.best_dual = run.state.best_dual
         state.proven_bound = run.state.proven_bound
@@ -194,11 +196,12 @@ class DualAscent(SolverRun):
         ascent.steps_before = run.state.steps
         ascent.draws_before = run.state.steps * run.state.options.batch_size
         if problem.free_intercept:  # which is that of the run, whatever β is multiplied by
+            of_feature = rows.kernel_offset * float(evaluated.coef @ run.examples.signed)
             _, intercept = rows.primal(evaluated, run.examples)
-            ascent.shift = scale * (evaluated.offset - intercept)
-            more = problem.lam * problem.y.size * intercept
-            ascent.shift += more
-            rows.move_image(state.loop.image, more - scale * intercept, ascent.shift)
+            move = problem.lam * problem.y.size * intercept
+            ascent.shift = move - scale * of_feature
+            inherited += rows.move_image(state.loop.image, move, ascent.shift)
+        state.loop.counters[INHERITED] = math.ceil(min(inherited, MOST_INHERITED))
         ascent._best = returned
         ascent._gap = run._gap
         return ascent
@@ -243,10 +246,12 @@ class DualAscent(SolverRun):
         return True
 
     def at_end(self) -> bool:
-        """Tell whether all is done, the last epoch moved nothing, or rounding forbids ``tol``."""
-        tol = self._certifier.tol
+        """Tell whether all is done, the last epoch moved nothing, or rounding forbids more."""
+        tol, (last, _) = self._certifier.tol, self.evaluate()
         hopeless = tol is not None and self._certifier.out_of_reach(tol)
-        return hopeless or self._still or super().at_end()
+        problem = self.problem
+        stays = is_hinge(problem.loss) or abs(last.squared_norm) <= _FAR * problem.radius**2
+        return hopeless or not stays or self._still or super().at_end()
 
     def iterates(self) -> list[Iterate]:
         """Return the iterate that belongs to β."""

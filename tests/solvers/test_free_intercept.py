@@ -78,7 +78,7 @@ def objective(problem, K, result):
 def test_best_intercept_is_no_worse_than_any_other(loss, seed):
     problem, K = some_task(loss, seed)
     decisions = K @ np.random.default_rng(seed).normal(size=len(K))
-    low, high = best_intercept(decisions, problem)
+    low, high = best_intercept(decisions, problem.examples)
     assert low <= high
     least = mean_loss(decisions + middle_of(low, high), problem)
     scale = 1e-12 * (1.0 + least + np.abs(decisions).max())
@@ -95,12 +95,24 @@ def test_best_intercept_is_no_worse_than_any_other(loss, seed):
 def test_best_intercepts_are_all_there_are(loss, seed):
     problem, K = some_task(loss, seed)
     decisions = K @ np.random.default_rng(seed).normal(size=len(K))
-    low, high = best_intercept(decisions, problem)
+    low, high = best_intercept(decisions, problem.examples)
     least = mean_loss(decisions + low, problem)
     beyond = 1.0 + abs(low) + abs(high)
     lightest = problem.weight.min() / len(K)
     for outside in (low - beyond, high + beyond):
         assert mean_loss(decisions + outside, problem) > least + 0.1 * lightest * beyond * 1e-3
+
+
+@pytest.mark.pure_python
+@pytest.mark.parametrize("loss", [losses.SquaredHinge(), losses.Huber()], ids=str)
+def test_best_intercept_is_found_wherever_decisions_are(loss):
+    problem, K = some_task(loss, 1)
+    decisions = K @ np.ones(len(K))
+    expected = middle_of(*best_intercept(decisions, problem.examples))
+    for far in (1e9, -1e40):
+        found = middle_of(*best_intercept(decisions + far, problem.examples))
+        assert_allclose(found, expected - far, rtol=1e-15)
+    assert np.isnan(best_intercept(np.full(len(K), np.nan), problem.examples)).all()
 
 
 @pytest.mark.pure_python

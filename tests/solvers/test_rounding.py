@@ -2,6 +2,7 @@
 
 from functools import cache
 
+import naive_losses
 import numpy as np
 import pytest
 from covering import each_pair
@@ -9,7 +10,16 @@ from scipy import sparse
 from sklearn.datasets import make_blobs, make_moons
 from solver_cases import finished_run
 
-from kpegasos import GramRows, PegasosSVC, linear_rows, make_problem, make_rows, pegasos, sdca
+from kpegasos import (
+    GramRows,
+    PegasosSVC,
+    linear_rows,
+    losses,
+    make_problem,
+    make_rows,
+    pegasos,
+    sdca,
+)
 from kpegasos.solvers.polish import polish
 from kpegasos.utils.patience import CutShort, heeding
 
@@ -36,8 +46,8 @@ def exact_gram(kernel, rows):
 def true_objective(result, kernel, problem):
     coef = result.coef
     margins = exact_gram(kernel, X32).astype(np.float64) @ coef
-    losses = np.maximum(0.0, 1.0 - problem.y * margins)
-    return 0.5 * problem.lam * (coef @ margins) + (problem.weight * losses).mean()
+    hinge = np.maximum(0.0, 1.0 - problem.y * margins)
+    return 0.5 * problem.lam * (coef @ margins) + (problem.weight * hinge).mean()
 
 
 @cache
@@ -72,6 +82,41 @@ def test_float32_certificate_holds_for_the_formula(kernel, as_rows, C, polished)
     assert abs(result.objective - truth) <= max(result.gap, 1e-9 * truth)
     assert result.dual_bound <= optimum(kernel, C) * (1 + 1e-12)
     assert truth - result.dual_bound <= result.gap * (1 + 1e-9)
+
+
+@each_pair(
+    loss=[losses.EpsilonInsensitive(1.0), losses.SquaredEpsilonInsensitive(1.0), losses.Huber()],
+    targets=["near epsilon", "small beside an offset", "large"],
+    kernel=["rbf", "features"],
+    free=[False, True],
+)
+def test_certificate_of_a_regression_has_the_rounding_of_its_targets(loss, targets, kernel, free):
+    """A target less a decision less epsilon leaves the last digits of the target."""
+    rng, offset = np.random.default_rng(0), 0.0
+    points, y = X[:9] / 10.0, 1.0 + 1e-5 * rng.normal(size=9)
+    if targets == "small beside an offset":
+        offset = 1e9
+    elif targets == "large":
+        y = 1e5 * rng.normal(size=9)
+    problem = make_problem(y, C=3e3, loss=loss, free_intercept=free)._replace(offset=offset)
+    if kernel == "rbf":
+        rows = make_rows(points, "rbf", gamma=0.02, intercept_scaling=1.0)
+    else:
+        rows = linear_rows(points, intercept_scaling=1.0)
+    result = polish(finished_run(problem, rows, epochs=5), tol=1e-9, max_epochs=300)
+    if kernel == "rbf":
+        coef = result.coef.astype(np.longdouble)
+        f, constant = exact_gram("rbf", points) @ coef, coef.sum()
+        norm = coef @ f
+    else:
+        w, constant = result.w.astype(np.longdouble), np.longdouble(result.intercept)
+        f, norm = points @ w, w @ w
+    norm += 0 if free else constant**2
+    found = np.longdouble(result.intercept + offset) - offset
+    book = naive_losses.LOSSES[type(loss).__name__]
+    own = problem.lam / 2 * norm + book(f + found, y.astype(np.longdouble), **loss._asdict()).mean()
+    assert own - result.dual_bound <= result.gap * (1 + 1e-9)
+    assert abs(own - result.objective) <= result.gap * (1 + 1e-9)
 
 
 def test_gap_of_just_the_tolerance_is_settled(monkeypatch):
