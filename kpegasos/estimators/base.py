@@ -37,8 +37,8 @@ from kpegasos.exports.model import check_ties
 from kpegasos.fitting.inputs import Settings, settings_of, some_weight, validated_rows
 from kpegasos.fitting.model import (
     of_one_model,
+    origin_of,
     parameters_read_later,
-    problem_digest,
     set_model,
     states_to_go_on_from,
     unchanged_by_errors,
@@ -140,7 +140,7 @@ class BasePegasos(ExportMixin, CallbackSupportMixin, PegasosAttributes, BaseEsti
         return list(super()._get_param_names())
 
     _states: list[Any] | None
-    _states_digest: str | None
+    _states_origin: Any
 
     # --- what a kind of estimator says ---
 
@@ -231,13 +231,13 @@ class BasePegasos(ExportMixin, CallbackSupportMixin, PegasosAttributes, BaseEsti
         pairs = replace(targets.pairs(settings), free_intercept=settings.free_intercept)
         make_rows, known = self._prepare(X, pairs, settings)
         states = None
-        known |= {"_states_digest": None, "_fitted": parameters_read_later(self)}
+        known |= {"_states_origin": None, "_fitted": parameters_read_later(self)}
         if settings.warm_start:
             parameters = self.get_params() | settings.own
-            digest = problem_digest(parameters, [X, *targets[:2]], known.get("_kernel"))
+            origin = origin_of(parameters, [X, *targets[:2]], known.get("_kernel"))
             if self._continues() and self._states is not None:
-                states = states_to_go_on_from(self._states, digest, self._states_digest)
-            known["_states_digest"] = digest
+                states = states_to_go_on_from(self._states, origin, self._states_origin)
+            known["_states_origin"] = origin
 
         def attributes(results: Results) -> dict[str, Any]:
             found = self._attributes(plan, targets, results)

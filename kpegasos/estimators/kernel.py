@@ -116,7 +116,7 @@ class KernelEstimator(PrecomputedMixin, BasePegasos, KernelAttributes):
             "_kernel": model.kernel,
             "_kept": Kept(),
             "_states": None,
-            "_states_digest": None,
+            "_states_origin": None,
         }
         if model.classes is not None:
             attributes["classes_"] = model.classes

@@ -3,8 +3,8 @@
 Parameters may change after a fit, and a subclass may keep attributes of its own beside the model.
 Other threads may fit an estimator anew while it predicts. A warm start goes on from states, which
 are margins and counts and mean nothing without the problem that they were made from: it is known by
-a digest of the data, the parameters with all that functions and objects among them do, and the
-values of the kernel.
+a digest of the data, of plain parameters and of values of the kernel, and by the functions and
+objects among the parameters themselves.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ import numpy as np
 
 from kpegasos.core.state import State
 from kpegasos.kernels.base import takes_objects
-from kpegasos.utils.identity import identity
 from kpegasos.utils.threads import at_work
 
 #: Parameters that predictions, probabilities and exports go by.
@@ -121,8 +120,12 @@ _PARAMETERS_NOT_IN_DIGEST = {
 _ROWS_IN_DIGEST = 64
 
 
-def problem_digest(parameters: dict[str, Any], data: list[Any], kernel: Any = None) -> str:
-    """Digest of all that a sequence of iterates depends on.
+#: What tells a problem from others: a digest of numbers and names, and what else there is.
+Origin = tuple[str, dict[str, Any]]
+
+
+def origin_of(parameters: dict[str, Any], data: list[Any], kernel: Any = None) -> Origin:
+    """Return all that a sequence of iterates depends on.
 
     Parameters
     ----------
@@ -134,7 +137,37 @@ def problem_digest(parameters: dict[str, Any], data: list[Any], kernel: Any = No
         Known by its values between up to 64 evenly spaced rows of X; None if there is no function.
     """
     named = {k: _plain(v) for k, v in parameters.items() if k not in _PARAMETERS_NOT_IN_DIGEST}
-    return str(joblib.hash([*data, identity(named), _values(kernel, data[0])]))
+    objects = {name: value for name, value in named.items() if not _is_plain(value)}
+    plain = {name: value for name, value in named.items() if name not in objects}
+    return str(joblib.hash([*data, plain, _values(kernel, data[0])])), objects
+
+
+def is_same_origin(one: Origin, other: Any) -> bool:
+    """Tell whether two problems are one: of functions and objects, if they are, or equal by ``==``.
+
+    Parameters
+    ----------
+    one : Origin
+    other : Origin or None
+    """
+    if other is None or one[0] != other[0] or one[1].keys() != other[1].keys():
+        return False
+    return all(_are_same(value, other[1][name]) for name, value in one[1].items())
+
+
+def _is_plain(value: Any) -> bool:
+    """Tell whether a parameter is known by its value: a number, a name, a collection of them."""
+    if type(value) in (list, tuple, dict):
+        parts = [*value, *value.values()] if isinstance(value, dict) else value
+        return all(map(_is_plain, parts))
+    return value is None or isinstance(value, str | Real | np.ndarray | np.generic)
+
+
+def _are_same(one: Any, other: Any) -> bool:
+    try:
+        return one is other or (type(one) is type(other) and bool(one == other))
+    except Exception:  # there may be anything in it
+        return False
 
 
 def _plain(value: Any) -> Any:
@@ -152,7 +185,7 @@ def _values(kernel: Any, X: Any) -> np.ndarray | None:
 
 
 def states_to_go_on_from(
-    states: list[State | None], digest: str, earlier_digest: str | None
+    states: list[State | None], origin: Origin, earlier: Origin | None
 ) -> list[State | None]:
     """Copies of an earlier fit's states: a fit that fails must not have moved them.
 
@@ -161,7 +194,7 @@ def states_to_go_on_from(
     ValueError
         If they belong to another problem.
     """
-    if digest != earlier_digest:
+    if not is_same_origin(origin, earlier):
         raise ValueError(
             "warm_start=True goes on with the earlier fit and needs the same X, y, "
             "sample_weight and parameters of the problem and of the update, got others"

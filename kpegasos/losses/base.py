@@ -21,19 +21,13 @@ piece around β on which ``gain`` is smooth, and slope and bend (minus the secon
 Loops take a loss by its type, as they take rows: numba compiles its methods into them, so they
 cost no call. It knows compiled code by names, so a class of the same name that is defined anew, as
 in a notebook, would meet the old loop: `for_loops` gives classes from outside the package names of
-their own. The name of a class whose methods reach numbers, built-in functions and the modules math
-and numpy alone is a digest of these and of their bytecode, and so what is compiled for it can be
-kept on disk. What is compiled for another class is not. Without numba's compiler the same methods
-run as they are.
+their own, which are new in each process. Without numba's compiler the same methods run as they are.
 """
 
 from __future__ import annotations
 
-import builtins
-import hashlib
 import inspect
 import math
-from collections import namedtuple
 from collections.abc import Callable
 from functools import cache
 from itertools import count
@@ -252,71 +246,29 @@ def for_loops(loss: Any) -> Any:
     kind: Any = type(loss)
     if not is_foreign(loss) or hasattr(kind, "_is_renamed"):
         return loss
-    names = (*_METHODS, "piece", "regression", "lower", "upper", "lipschitz")
-    present = [name for name in names if hasattr(kind, name) and name not in kind._fields]
-    others = set(dir(kind)) - {*names, *kind._fields}
-    try:
-        frozen, said = zip(
-            *(_frozen(inspect.getattr_static(kind, name), others) for name in present), strict=True
-        )
-    except _Unknown:
-        return _renamed(kind)(*loss)
-    said = (kind._fields, *zip(present, said, strict=True))
-    name = f"Loss_{hashlib.sha256(repr(said).encode()).hexdigest()[:32]}"
-    if name not in globals():
-        made = namedtuple(name, kind._fields, module=__name__)  # type: ignore[misc]
-        for own, member in zip(present, frozen, strict=True):
-            setattr(made, own, member)
-        # What is kept on disk names the class, and whoever asks for it has made the same one.
-        globals().setdefault(name, made)
-    return globals()[name](*loss)
+    names = (*_METHODS, "piece", "lower", "upper", "lipschitz")
+    members = tuple(inspect.getattr_static(kind, name, None) for name in names)
+    return _renamed(kind, members, tuple(map(_constants, members)))(*loss)
+
+
+def _constants(member: Any) -> tuple[Any, ...]:
+    """Return numbers outside of a method that it uses, which are constants to the compiler."""
+    function = member.fget if isinstance(member, property) else member
+    if not isinstance(function, FunctionType):
+        return ()
+    known = function.__globals__
+    found = {name: known.get(name) for name in function.__code__.co_names}
+    return tuple(
+        (name, type(each), each) for name, each in found.items() if type(each) in (bool, int, float)
+    )
 
 
 @cache
-def _renamed(kind: type) -> type:
+def _renamed(kind: type, members: tuple[Any, ...], constants: tuple[Any, ...]) -> type:
     """Return a class like another, of a name that no other has."""
     name = f"{kind.__name__}_{next(_NUMBERS)}"
     own = {"__slots__": (), "__module__": kind.__module__, "_is_renamed": True}
     return type(name, (kind,), own)
-
-
-class _Unknown(Exception):
-    """A class reaches what may be another thing in another process."""
-
-
-def _frozen(member: Any, others: set[str]) -> tuple[Any, Any]:
-    """Copy a member of a class with the numbers that it reaches, and say all that it depends on.
-
-    Parameters
-    ----------
-    member : object
-    others : set of str
-        Names of the class that it must not use.
-
-    Raises
-    ------
-    _Unknown
-        If it reaches anything but numbers, built-in functions, and the modules math and numpy.
-    """
-    if type(member) in (bool, int, float):
-        return member, member
-    if type(member) is property and member.fget and not (member.fset or member.fdel):
-        frozen, said = _frozen(member.fget, others)
-        return property(frozen), ("property", said)
-    if type(member) is not FunctionType or member.__defaults__ or member.__kwdefaults__:
-        raise _Unknown
-    code, known = member.__code__, member.__globals__
-    if code.co_freevars or others & {*code.co_names} or any(map(inspect.iscode, code.co_consts)):
-        raise _Unknown
-    reached = {name: known[name] for name in code.co_names if name in known}
-    for each in reached.values():
-        is_function = inspect.isbuiltin(each) and each is vars(math).get(each.__name__)
-        if not (type(each) in (bool, int, float) or each is math or each is np or is_function):
-            raise _Unknown
-    names = {"__name__": member.__module__, "__builtins__": builtins}
-    parts = ("code", "consts", "names", "varnames", "exceptiontable", "flags")
-    said = (member.__module__, reached, [getattr(code, f"co_{part}") for part in parts])
-    return FunctionType(code, reached | names, member.__name__), said
 
 
 @compiled()

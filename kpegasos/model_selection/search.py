@@ -33,9 +33,10 @@ from kpegasos.fitting.inputs import (
 )
 from kpegasos.fitting.model import (
     fitted,
+    is_same_origin,
     of_one_model,
+    origin_of,
     parameters_read_later,
-    problem_digest,
     set_model,
     unchanged_by_errors,
 )
@@ -341,7 +342,7 @@ class PegasosSVCCV(
     support_vectors_: Any
     calibrator_: Any
     _states: SearchRecord | None
-    _states_digest: str | None
+    _states_origin: Any
 
     # --- fit ---
 
@@ -538,7 +539,7 @@ class _Plan(NamedTuple):
     record : SearchRecord
         That of an earlier fit where this one goes on from it. It only ever gains cells, so that
         an error leaves it as good as it was.
-    digest : str or None
+    origin : Origin or None
         By which a warm start knows the search.
     """
 
@@ -551,7 +552,7 @@ class _Plan(NamedTuple):
     targets: Targets
     score: HeldOutScorer
     record: SearchRecord
-    digest: str | None
+    origin: Any
 
     @property
     def best_index(self) -> int:
@@ -646,7 +647,7 @@ def _make_plan(
             stacklevel=5,  # the caller of fit, beyond its decorator
         )
     score.try_out(folds.tests[0], targets)
-    record, digest = SearchRecord(grid, folds), None
+    record, origin = SearchRecord(grid, folds), None
     if search.warm_start:
         parameters = {
             "kernel": search.kernel,
@@ -658,12 +659,12 @@ def _make_plan(
             "scoring": search.scoring,
         }
         data = [X, y, folds.weights, *folds.tests, own_weight]
-        digest = problem_digest(parameters, data, grid.kernels[0])
+        origin = origin_of(parameters, data, grid.kernels[0])
         earlier = getattr(search, "_states", None)
-        if earlier is not None and digest != search._states_digest:
+        if earlier is not None and not is_same_origin(origin, search._states_origin):
             raise OtherSearchError
         record = earlier or record
-    return _Plan(search, X, y, weight, grid, folds, targets, score, record, digest)
+    return _Plan(search, X, y, weight, grid, folds, targets, score, record, origin)
 
 
 def _solve_missing(
@@ -733,7 +734,7 @@ def _found_by(plan: _Plan, stopper: Stopper) -> dict[str, Any]:
         "missing_": missing_cells(record, grid),
         "status_": status,
         "_states": record if plan.search.warm_start else None,
-        "_states_digest": plan.digest,
+        "_states_origin": plan.origin,
     }
     if record.best is None:
         return found

@@ -39,7 +39,7 @@ def contents(value):
 
 def model_of(estimator):
     """The contents of all attributes that fitting makes, histories without their times."""
-    names = ("_online", "_states", "_states_digest")
+    names = ("_online", "_states", "_states_origin")
     made = {k: value for k, value in vars(estimator).items() if k.endswith("_") or k in names}
     histories = made.get("history_", [])
     histories = histories if isinstance(histories, list) else [histories]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pickle
 import warnings
+from dataclasses import dataclass
 from itertools import permutations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -15,8 +17,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
 from kpegasos import RBF, Linear, LinearPegasosSVC, PegasosSVC
+from kpegasos.core.steps import InverseSquareRoot
 from kpegasos.kernels import decision
 from kpegasos.large.chunks import ArrayChunks, fit_chunks
+from kpegasos.losses import Hinge
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -179,21 +183,95 @@ def test_warm_start_refuses_another_problem(Estimator, change):
         clf.fit(X[:, :4], Y)
 
 
+def closure(gamma):
+    return lambda A, B: rbf_kernel(A, B, gamma=gamma)
+
+
+@dataclass
+class OwnKernel:
+    """A kernel that can be changed, equal to others of the same gamma."""
+
+    gamma: float
+    positive_definite = True
+
+    def block(self, A, B):
+        return rbf_kernel(A, B, gamma=self.gamma)
+
+    def diag(self, A):
+        return np.ones(len(A))
+
+
 @pytest.mark.parametrize(
-    "make",
-    [
-        lambda gamma: lambda A, B: rbf_kernel(A, B, gamma=gamma),
-        lambda gamma: RBF(0.1) + gamma * Linear(),
-    ],
-    ids=["closure", "composed"],
+    ("make", "is_equal"),
+    [(closure, False), (lambda gamma: RBF(0.1) + gamma * Linear(), True), (OwnKernel, True)],
+    ids=["closure", "composed", "own"],
 )
-def test_warm_start_refuses_another_kernel_of_the_same_code(make):
+def test_warm_start_refuses_another_kernel_of_the_same_code(make, is_equal):
     """The bound of one is false for the other."""
     X, y = two_classes()
-    clf = PegasosSVC(kernel=make(0.01), C=10, epochs=5, warm_start=True, random_state=0)
+    kernel = make(0.01)
+    clf = PegasosSVC(kernel=kernel, C=10, epochs=5, warm_start=True, random_state=0)
     clf.fit(X, y).fit(X, y)
     steps = clf.n_steps_
     with pytest.raises(ValueError, match="warm_start=True goes on with the earlier fit"):
         clf.set_params(kernel=make(50.0)).fit(X, y)
     assert clf.n_steps_ == steps
-    assert clf.set_params(kernel=make(0.01)).fit(X, y).n_steps_ == steps + 5 * y.size
+    clf.set_params(kernel=make(0.01) if is_equal else kernel)
+    assert clf.fit(X, y).n_steps_ == steps + 5 * y.size
+
+
+def test_warm_start_refuses_a_kernel_that_was_changed_in_place():
+    X, y = two_classes()
+    clf = PegasosSVC(kernel=OwnKernel(0.01), epochs=5, warm_start=True, random_state=0).fit(X, y)
+    clf.kernel.gamma = 50.0
+    with pytest.raises(ValueError, match="warm_start=True goes on with the earlier fit"):
+        clf.fit(X, y)
+
+
+def some_step(t, lam):
+    return 1.0 / (lam * (t + 1))
+
+
+class Lenient(NamedTuple):
+    """Equal to a hinge as a tuple, and another loss."""
+
+    regression, lower, upper, lipschitz = False, 0.0, 0.5, 0.5
+
+    def value(self, decision, target):
+        return 0.5 * max(0.0, 1.0 - target * decision)
+
+    def pull(self, decision, target):
+        return 0.5 if target * decision < 1.0 else 0.0
+
+    def gain(self, beta, target):
+        return beta
+
+    def best(self, beta, decision, target, curvature):
+        return min(0.5, max(0.0, beta + (1.0 - target * decision) / curvature))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [
+        ({"step": some_step}, {"step": some_step}, True),
+        ({"step": some_step}, {"step": lambda t, lam: some_step(t, lam)}, False),
+        ({"step": InverseSquareRoot(0.5)}, {"step": InverseSquareRoot(0.5)}, True),
+        ({"step": InverseSquareRoot(0.5)}, {"step": InverseSquareRoot(0.25)}, False),
+        ({"loss": Hinge()}, {"loss": Hinge()}, True),
+        ({"loss": Hinge()}, {"loss": Lenient()}, False),
+        ({"class_weight": {0: 2.0, 1: 1.0}}, {"class_weight": {0: 2.0, 1: 1.0}}, True),
+        ({"class_weight": {0: 2.0, 1: 1.0}}, {"class_weight": {0: 2.0, 1: 3.0}}, False),
+    ],
+)
+@pytest.mark.parametrize("pickles", [False, True])
+def test_warm_start_belongs_to_functions_that_are_the_same_or_equal(one, other, is_same, pickles):
+    X, y = two_classes()
+    clf = PegasosSVC(**one, epochs=2, warm_start=True, random_state=0).fit(X, y)
+    if pickles:
+        clf = pickle.loads(pickle.dumps(clf))
+    clf.set_params(**other)
+    if is_same:
+        assert clf.fit(X, y).n_steps_ == 4 * y.size
+    else:
+        with pytest.raises(ValueError, match="warm_start=True goes on with the earlier fit"):
+            clf.fit(X, y)

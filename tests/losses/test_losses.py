@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from kpegasos import PegasosSVC, losses, make_problem
-from kpegasos.losses.base import bests, check_loss, for_loops, pulls, values
+from kpegasos.losses.base import bests, check_loss, pulls, values
 from kpegasos.losses.probe import probe
 
 ALL = [
@@ -152,11 +152,10 @@ class Alike(NamedTuple):
 
 OWN = """
 from typing import NamedTuple
-import numba, numpy
+import numpy
 from numba.core import event
 from kpegasos.losses.base import values
 
-{before}
 class Own(NamedTuple):
     def value(self, decision, target):
         return {factor} * decision
@@ -168,27 +167,16 @@ print(found, len(compiled.buffer))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("before", "factor", "is_kept"),
-    [
-        ("", "{number}", True),
-        ("FACTOR = {number}", "FACTOR", True),
-        ("@numba.njit\ndef FACTOR(): return {number}", "FACTOR()", False),
-    ],
-)
-def test_an_edited_loss_never_meets_an_old_loop(before, factor, is_kept, tmp_path, monkeypatch):
+def test_an_edited_loss_never_meets_an_old_loop(tmp_path, monkeypatch):
     """The same class name, edited between two processes that share a cache."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
     script = tmp_path / "own.py"
-    compiled = []
     for number in (1.0, 2.0, 1.0):
-        script.write_text(OWN.format(before=before, factor=factor).format(number=number))
+        script.write_text(OWN.format(factor=number))
         done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
         found, events = done.stdout.split()
         assert float(found) == number
-        compiled.append(int(events) > 0)
-    # Code that reaches a function is not kept.
-    assert compiled == [True, True, not is_kept]
+        assert int(events) > 0
 
 
 SCALE = 1.0
@@ -196,35 +184,6 @@ SCALE = 1.0
 
 def _value(self, decision, target):
     return max(0.0, SCALE - target * decision)
-
-
-def name_in_loops(**members):
-    """The name of a class of losses in compiled code, of such as are defined anew."""
-    return type(for_loops(type("Own", (Alike,), {"own": 1.0} | members)())).__name__
-
-
-def test_names_of_losses_are_digests_of_all_that_their_code_reaches(monkeypatch):
-    name = name_in_loops(value=_value)
-    assert name_in_loops(value=_value) == name
-    others = [name_in_loops(), name_in_loops(value=_value, upper=2.0)]
-    monkeypatch.setitem(globals(), "SCALE", 2.0)
-    others.append(name_in_loops(value=_value))
-    monkeypatch.setitem(globals(), "SCALE", True)
-    others.append(name_in_loops(value=_value))
-    assert len({name, *others}) == 5
-
-
-@pytest.mark.parametrize(
-    "method",
-    [
-        lambda self, decision, target: _value(self, decision, target),
-        lambda self, decision, target, more=1.0: max(0.0, more - target * decision),
-        lambda self, decision, target: max(0.0, self.own - target * decision),
-    ],
-    ids=["function", "default", "class"],
-)
-def test_losses_that_reach_more_than_numbers_have_names_of_their_own(method):
-    assert name_in_loops(value=method) != name_in_loops(value=method)
 
 
 def test_a_loss_that_changes_within_a_session_meets_no_old_loop(monkeypatch):
