@@ -48,8 +48,8 @@ print(f"chi-squared kernel: test accuracy {model.score(X_test, y_test):.1%}")
 # kernel of distances sets ``translation_invariant``: then dense data are centred first, so that
 # fewer digits cancel, and float32 data too far from their mean are computed in float64.
 # ``warm_start`` takes equal kernels for the same, as frozen dataclasses of equal parameters are.
-# Such kernels can be added and multiplied, as in ``Cauchy() + 0.5 * Linear()``, and share one matrix
-# product.
+# Such kernels can be added and multiplied, as in ``Cauchy() + 0.5 * Linear()``, and share one
+# matrix product.
 
 
 @dataclass(frozen=True)
