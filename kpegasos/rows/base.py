@@ -825,7 +825,7 @@ class KernelSource(RowSource):
         needed = signed != 0.0
         if losses:
             needed |= loss_errors(loss, evaluated.margins, label, before) > 0.0
-        margins, rounding = self._margins_again(own, signed, needed, before, evaluated.is_free)
+        margins, rounding = _margins_again(self, own, signed, needed, before, evaluated.is_free)
         while losses and evaluated.is_free:  # the best intercept may let others have a loss
             low, high = best_intercept(margins, examples)
             new = sum(loss_errors(loss, margins + b, label, rounding) for b in (low, high)) > 0.0
@@ -833,7 +833,7 @@ class KernelSource(RowSource):
             if not (new & ~needed).any():
                 break
             needed |= new
-            margins, rounding = self._margins_again(own, signed, needed, before, evaluated.is_free)
+            margins, rounding = _margins_again(self, own, signed, needed, before, evaluated.is_free)
         squared_norm, size_of_terms = float(signed @ margins), float(np.abs(signed * margins).sum())
         margins = margins + (evaluated.intercept or 0.0)
         of_losses = loss_errors(loss, margins, label, rounding)
@@ -845,36 +845,6 @@ class KernelSource(RowSource):
             norm_rounding=float((size * rounding)[signed != 0.0].sum())
             + 0.5 * signed.size * _EPS * size_of_terms,
         )
-
-    def _margins_again(
-        self,
-        margins: np.ndarray,
-        signed: np.ndarray,
-        needed: np.ndarray,
-        before: np.ndarray,
-        is_free: bool,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Compute those margins anew that are needed; also how far off each is then.
-
-        They are without the constant feature where the intercept is free.
-        """
-        total, of_feature = float(np.abs(signed).sum()), self.kernel_offset * float(signed.sum())
-        if self.exact is not None:
-            sums, rounding, evaluations = self.exact.products(signed, needed, self.largest)
-            self.evaluations += evaluations
-            if not is_free:
-                sums += of_feature
-                rounding += signed.size * _EPS * self.kernel_offset * total
-        else:
-            sums = self.product(signed[:, None])[:, 0]
-            added = (2.0 + np.count_nonzero(signed)) * _EPS * total * self.largest
-            if is_free:
-                sums -= of_feature
-                added += SUM_ROUNDING * self.kernel_offset * total
-            of_each = self.rounding_of_each
-            rounding = total * of_each + float(np.abs(signed) @ of_each) + added
-        better = needed & (rounding < before)
-        return np.where(better, sums, margins), np.where(better, rounding, before)
 
     def primal(self, evaluated: Evaluated, examples: Examples) -> tuple[np.ndarray | None, float]:
         """No weights, and the intercept."""
@@ -897,3 +867,34 @@ class KernelSource(RowSource):
         if self.image_size:
             return list(self.product(columns).T.copy())
         return [np.empty(0)] * columns.shape[1]
+
+
+def _margins_again(
+    rows: KernelSource,
+    margins: np.ndarray,
+    signed: np.ndarray,
+    needed: np.ndarray,
+    before: np.ndarray,
+    is_free: bool,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Compute those margins anew that are needed; also how far off each is then.
+
+    They are without the constant feature where the intercept is free.
+    """
+    total, of_feature = float(np.abs(signed).sum()), rows.kernel_offset * float(signed.sum())
+    if rows.exact is not None:
+        sums, rounding, evaluations = rows.exact.products(signed, needed, rows.largest)
+        rows.evaluations += evaluations
+        if not is_free:
+            sums += of_feature
+            rounding += signed.size * _EPS * rows.kernel_offset * total
+    else:
+        sums = rows.product(signed[:, None])[:, 0]
+        added = (2.0 + np.count_nonzero(signed)) * _EPS * total * rows.largest
+        if is_free:
+            sums -= of_feature
+            added += SUM_ROUNDING * rows.kernel_offset * total
+        of_each = rows.rounding_of_each
+        rounding = total * of_each + float(np.abs(signed) @ of_each) + added
+    better = needed & (rounding < before)
+    return np.where(better, sums, margins), np.where(better, rounding, before)
