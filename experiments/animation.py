@@ -1,4 +1,4 @@
-"""Pegasos at work: decision boundary and objective over the iterations, as GIF and HTML.
+"""Pegasos at work: decision boundary and objective over the iterations, as a GIF.
 
 Two noisy moons and the RBF kernel. Each frame is a checkpoint, ten a decade: the averaged iterate
 with its margins, and rings that grow with the number of times that an example was drawn while it
@@ -76,10 +76,9 @@ def plot(results: dict[str, Any]) -> plots.Figure:
 
 
 def animate(results: dict[str, Any], stem: Path) -> None:
-    """Write all frames, as GIF and as a page with a player."""
+    """Write all frames as a GIF."""
     import matplotlib.pyplot as plt
 
     animation = _stated(results)
-    for suffix in (".gif", ".html"):
-        animation.save(stem.with_suffix(suffix))
+    animation.save(stem.with_suffix(".gif"))
     plt.close(animation.figure_)

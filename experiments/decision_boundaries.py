@@ -88,7 +88,7 @@ def compute(context: ExperimentContext) -> dict[str, Any]:
 def _regions(ax: plots.Axes, row: dict[str, Any], panel: dict[str, Any]) -> Any:
     from kpegasos.plotting import DecisionRegionDisplay
 
-    display = DecisionRegionDisplay.from_predictions(**panel, ax=ax, legend=False, point_size=9)
+    display = DecisionRegionDisplay(**panel).plot(ax, legend=False, point_size=9)
     width = row["kernel"].split(", ")[-1]
     accuracy, vectors = row["test_accuracy"], row["support_vectors"]
     ax.set_title(f"{width}: {accuracy:.1%} right\n{vectors} support vectors", fontsize=10.5)

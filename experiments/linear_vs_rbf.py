@@ -94,7 +94,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         # Rings round nearly all points, as a line that cannot has them, would hide the points.
         many = len(panel["support"]) > len(panel["y"]) / 2
         own = {key: value for key, value in panel.items() if key != "support" or not many}
-        DecisionRegionDisplay.from_predictions(**own, ax=ax, legend=False, point_size=14)
+        DecisionRegionDisplay(**own).plot(ax, legend=False, point_size=14)
         problem, kernel = (NAMES.get(row[key], row[key]) for key in ("problem", "kernel"))
         ax.set_title(f"{problem}, {kernel}: {row['test_accuracy']:.1%}")
         ax.set(xticks=[], yticks=[])

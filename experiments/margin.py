@@ -189,7 +189,7 @@ def _draw_lines(ax: plots.Axes, results: dict[str, Any]) -> None:
         ys = (offset - xs * np.cos(angle)) / np.sin(angle)
         ax.plot(xs, ys, color=plots.GREY, linewidth=0.8, zorder=1.5)
     panel = {key: shown["panel"][key] for key in ("xx", "yy", "values", "X", "y")}
-    DecisionRegionDisplay.from_predictions(**panel, ax=ax, legend=False, point_size=16)
+    DecisionRegionDisplay(**panel).plot(ax, legend=False, point_size=16)
     ax.set(aspect="equal", xticks=[], yticks=[], xlabel="", ylabel="")
     ax.set_title(f"grey: lines that separate\nblack: Pegasos, C = {shown['C']:g}")
 

@@ -153,7 +153,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         plots.log_x(ax, xlabel=plots.WORDS["solver_seconds"])
         _published(ax)
     left.set(yscale="log", ylabel=plots.WORDS["suboptimality"])
-    log_ticks(left, "y")
+    log_ticks(left)
     error = 100 * results["optimum"]["test_error"]
     right.set(ylabel=plots.WORDS["test_error"], ylim=(0.97 * error, 1.5 * error))
     for ax, height, name in ((left, EPSILON, "the paper's ε"), (right, error, "at the optimum")):

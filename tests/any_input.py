@@ -123,11 +123,11 @@ VALUES = {
     "FeatureRows.X": ("X", "X.astype('f')", "sparse.csr_matrix(X)"),
     "KernelMatrix.kernel": ("kpegasos.RBF(2.0)", "kpegasos.Laplacian() + kpegasos.Linear()"),
     "LinearPegasosSVR.from_libsvm.path": ("libsvm(LinearPegasosSVR)",),
-    "OneVsOneDisplay.classes": ("['a', 'b', 'c']",),
-    "OneVsOneDisplay.values": ("{'gap': [0.1, 0.2, 0.3]}",),
     "PegasosSVC.from_libsvm.path": ("libsvm(PegasosSVC)",),
     "PegasosSVR.from_libsvm.path": ("libsvm(PegasosSVR)",),
-    "RegularizationPathDisplay.curves": ("{'score': [0.5, 0.7, 0.6]}",),
+    "RegularizationPathDisplay.values": ("[0.5, 0.7, 0.6]",),
+    "RegularizationPathDisplay.dual_bounds": ("[0.4, 0.5, 0.5]",),
+    "RegularizationPathDisplay.standard_errors": ("[0.1, 0.1, 0.1]",),
     "RegularizationPathDisplay.from_path.path": ("solutions()",),
     "TrainingAnimation.from_estimator.estimator": ("PegasosSVC(epochs=2)",),
     "TrainingAnimation.save.path": ("'a.gif'",),
@@ -146,9 +146,7 @@ VALUES = {
 VALUES |= {f"{name}.y": ("2 * y - 1",) for name in reference.__all__}
 _OF_ANIMATIONS = "X", "alpha", "values", "xx", "y", "yy"
 VALUES |= {f"TrainingAnimation.{name}": (f"animation().{name}",) for name in _OF_ANIMATIONS}
-_SEVERAL_PANELS = "OneVsOneDisplay.from_estimator", "TrainingAnimation.plot"
-_SEVERAL_PANELS += "RegularizationPathDisplay.from_path", "RegularizationPathDisplay.plot"
-VALUES |= {f"{name}.ax": ("None",) for name in _SEVERAL_PANELS}
+VALUES["TrainingAnimation.plot.ax"] = ("None",)
 #: Values that hardly any parameter means.
 _NASTY = """
 None float('nan') float('inf') -float('inf') 0 -1 0.0 -0.5 0.5 2.5 1e308 -1e308 1e-320 10**30

@@ -27,6 +27,12 @@ def table(scores, deviations=0.1, n_splits=5, **columns):
     return found | {name: np.asarray(cells).T.ravel() for name, cells in columns.items()}
 
 
+def search_of(cv_results, best_index=None):
+    """A search, fitted by somebody else."""
+    found = {"cv_results_": cv_results}
+    return SimpleNamespace(**found if best_index is None else {**found, "best_index_": best_index})
+
+
 def solutions(Cs=(0.1, 1.0, 10.0)):
     """A path, as `kpegasos.regularization_path` returns it."""
     Cs = np.asarray(Cs)

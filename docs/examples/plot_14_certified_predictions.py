@@ -8,6 +8,7 @@ less than the decision itself, the exact solution is certain to predict the same
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.colors import to_rgba_array
 from sklearn.datasets import make_moons
 from sklearn.model_selection import train_test_split
 
@@ -32,22 +33,19 @@ for row in np.flatnonzero(~certified)[:3]:
     print(f"row {row}: the exact decision is between {lower[row]:+.3f} and {upper[row]:+.3f}")
 
 # %%
-# The smaller the gap, the narrower the band in which nothing is certain. Its width falls like the
-# square root of the gap.
+# The smaller the gap, the narrower the pale band in which nothing is certain. Its width falls like
+# the square root of the gap.
 
 grid = np.stack(np.meshgrid(np.linspace(-1.9, 2.9, 200), np.linspace(-1.6, 2.1, 160)), axis=-1)
 figure, panels = plt.subplots(1, 3, figsize=(9, 3.2), sharey=True, layout="constrained")
 for ax, tol in zip(panels, (1e-2, 1e-3, 1e-5), strict=True):
     clf.set_params(tol=tol).fit(X_train, y_train)
-    predicted = clf.predict(grid.reshape(-1, 2)) + 1.0
-    predicted[~clf.is_certified(grid.reshape(-1, 2))] = 0.0
-    ax.contourf(
-        *np.moveaxis(grid, -1, 0),
-        predicted.reshape(grid.shape[:2]),
-        levels=[-0.5, 0.5, 1.5, 2.5],
-        colors=["white", COLORS[0], COLORS[1]],
-        alpha=0.35,
-    )
+    predicted = clf.predict(grid.reshape(-1, 2)).reshape(grid.shape[:2])
+    certain = clf.is_certified(grid.reshape(-1, 2)).reshape(grid.shape[:2])
+    opacity = np.where(certain, 0.45, 0.12)
+    extent = [*grid[0, [0, -1], 0], *grid[[0, -1], 0, 1]]
+    colors = to_rgba_array(np.array(COLORS)[predicted.ravel()], opacity.ravel())
+    ax.imshow(colors.reshape(*grid.shape[:2], 4), origin="lower", extent=extent, aspect="auto")
     ax.scatter(*X_train.T, s=3, c=np.array(COLORS[:2])[y_train])
     ax.set_title(f"gap {clf.relative_gap_:.0e}, certain {clf.is_certified(X_test).mean():.1%}")
     ax.set(xticks=[], yticks=[])

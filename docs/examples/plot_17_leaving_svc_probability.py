@@ -12,13 +12,14 @@ import warnings
 
 import matplotlib.pyplot as plt
 import numpy as np
-from sklearn.calibration import CalibratedClassifierCV, CalibrationDisplay
+from sklearn.calibration import CalibratedClassifierCV, calibration_curve
 from sklearn.datasets import make_moons
 from sklearn.metrics import brier_score_loss, log_loss
 from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC
 
 from kpegasos import PegasosSVC, PegasosSVCCV
+from kpegasos.plotting import COLORS
 
 X, y = make_moons(4400, noise=0.3, random_state=0)
 X_train, X_test, y_train, y_test = train_test_split(X, y, train_size=400, random_state=0)
@@ -55,7 +56,8 @@ models = {
     "PegasosSVC, log loss": PegasosSVC(**options, loss="log_loss", polish=True, random_state=0),
     "PegasosSVCCV": PegasosSVCCV(Cs=[10.0], gammas=[2.0], calibration="sigmoid", random_state=0),
 }
-_, ax = plt.subplots(figsize=(6, 5), layout="constrained")
+figure, axes = plt.subplots(1, 4, figsize=(11, 3.2), sharey=True, layout="constrained")
+panels = iter(axes)
 for name, model in models.items():
     if model is not old:
         model.fit(X_train, y_train)
@@ -63,7 +65,17 @@ for name, model in models.items():
     loss, brier = log_loss(y_test, probability), brier_score_loss(y_test, probability)
     alike = np.mean((probability > 0.5) == model.predict(X_test))
     print(f"{name}: log loss {loss:.3f}, Brier score {brier:.4f}, {alike:.1%} as predicted")
-    CalibrationDisplay.from_predictions(y_test, probability, n_bins=10, name=name, ax=ax)
+    observed, predicted = calibration_curve(y_test, probability, n_bins=10)
+    if model is old:
+        before = predicted, observed
+        continue
+    ax = next(panels)
+    ax.plot([0, 1], [0, 1], color="grey", linestyle="dotted", label="perfect")
+    ax.plot(*before, color="grey", linewidth=4, alpha=0.4, label="SVC(probability=True)")
+    ax.plot(predicted, observed, "o-", color=COLORS[1], label=name)
+    ax.set(title=name, xlabel="predicted probability")
+axes[0].set_ylabel("frequency on test data")
+axes[0].legend(*[each[:2] for each in axes[0].get_legend_handles_labels()], fontsize="small")
 plt.show()
 
 # %%

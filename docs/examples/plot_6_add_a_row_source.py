@@ -74,7 +74,7 @@ print(
 # rounded kernel need not be positive semi-definite; had its values shown that, the certificate
 # would have been refused.
 
-figure, ax = plt.subplots(figsize=(6, 3.5))
+figure, ax = plt.subplots(figsize=(6, 3.5), layout="constrained")
 ax.semilogy(run.history["epoch"], run.history["objective_average"] - best.dual_bound)
 ax.set(xlabel="epoch", ylabel="suboptimality", title="Pegasos on rows from a file")
 plt.show()

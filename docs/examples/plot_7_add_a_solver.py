@@ -57,7 +57,7 @@ while not steepest.finished:
     steepest.advance(Stopper(), tol=1e-3)
 random = sdca(problem, new_rows(), tol=1e-3, random_state=0)
 
-figure, ax = plt.subplots(figsize=(6, 3.5))
+figure, ax = plt.subplots(figsize=(6, 3.5), layout="constrained")
 for name, history in {"random": random.history, "steepest": steepest.history}.items():
     ax.loglog(history["kernel_evaluations"] / 3000, history["relative_gap"], label=name)
 ax.set(xlabel="kernel rows computed", ylabel="certified relative gap")

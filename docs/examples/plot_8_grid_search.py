@@ -29,19 +29,20 @@ print(f"largest certified gap of all cells: {search.relative_gaps_.max():.2%}")
 print(f"test accuracy {search.score(X_test, y_test):.3f}")
 
 # %%
-# The white line surrounds the cells within one standard error of the best, which the folds cannot
-# tell from it. They lie along a ridge, as a smaller γ needs a larger C. If the chosen cell were on
-# the border, the grid would have to be moved.
+# Dots mark the cells within one standard error of the best, which the folds cannot tell from it.
+# They lie along a ridge, as a smaller γ needs a larger C. If the chosen cell, with the star, is on
+# the border, the grid may have to be moved.
 
-panels = ("score", "support_size", "relative_gap", "seconds")
-ValidationSurfaceDisplay.from_estimator(search, panels=panels)
+ValidationSurfaceDisplay.from_estimator(search)
 plt.show()
 
 # %%
 # The same along C, at the chosen γ. The one-standard-error rule takes the smallest C whose score is
 # within one standard error of the best, a flatter model that does as well.
 
-RegularizationPathDisplay.from_estimator(search)
+figure, axes = plt.subplots(1, 3, figsize=(11, 3.4), layout="constrained")
+for ax, column in zip(axes, ("score", "max_relative_gap", "mean_n_support"), strict=True):
+    RegularizationPathDisplay.from_estimator(search, y=column, ax=ax)
 plt.show()
 
 # %%

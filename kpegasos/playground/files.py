@@ -220,7 +220,6 @@ def figure_of(scene: Scene, models: list[PegasosSVC], algorithm: str) -> Figure:
     from matplotlib.figure import Figure
 
     from kpegasos.plotting import ConvergenceDisplay, DecisionRegionDisplay
-    from kpegasos.plotting.checks import histories
 
     has_curves = algorithm != "SVC"
     figure = Figure(figsize=(6.0 * len(models), 8.0 if has_curves else 4.8), layout="constrained")
@@ -235,7 +234,7 @@ def figure_of(scene: Scene, models: list[PegasosSVC], algorithm: str) -> Figure:
         name = _NAMES[algorithm].format(model.n_steps)
         ax.set_title(f"{model.kernel}, {name}", loc="left", fontsize="medium")
     for model, ax in zip(models, rows[1], strict=True) if has_curves else ():
-        ConvergenceDisplay.from_history(_summed(histories(model)), ax=ax)
+        ConvergenceDisplay.from_history(_summed(model.history_), ax=ax)
         if len(model.classes_) > 2:
             ax.set_ylabel("objective f(w), sum over pairs")
     return figure
@@ -243,7 +242,7 @@ def figure_of(scene: Scene, models: list[PegasosSVC], algorithm: str) -> Figure:
 
 def _finish(display: DecisionRegionDisplay, scene: Scene) -> None:
     """Name classes as the page does, make marks hollow that are held out, and add the legend."""
-    from kpegasos.plotting.style import BESIDE, color_of, marker_of
+    from kpegasos.plotting.style import INSIDE, color_of, marker_of
 
     for number, (label, points) in enumerate(zip(display.classes, display.points_, strict=True)):
         points.set_label(f"class {'ABCD'[label]}")
@@ -258,13 +257,14 @@ def _finish(display: DecisionRegionDisplay, scene: Scene) -> None:
     if scene.test.any():
         handles.insert(len(display.points_), hollow)
         labels.insert(len(display.points_), "held out")
-    display.ax_.legend(handles, labels, **BESIDE)
+    display.ax_.legend(handles, labels, **INSIDE)
 
 
-def _summed(histories: list[History]) -> dict[str, np.ndarray]:
+def _summed(history: History | list[History]) -> dict[str, np.ndarray]:
     """Add the curves of all pairs: at each step the sum of what each pair had last."""
     from kpegasos.plotting.convergence import VALUES
 
+    histories = history if isinstance(history, list) else [history]
     steps = [history["iteration"] for history in histories]
     shown = np.unique(np.concatenate(steps))
     shown = shown[shown >= max(each[0] for each in steps)]

@@ -1,24 +1,23 @@
 """Pictures of models and runs, as displays in the manner of scikit-learn.
 
 Lives here: displays, made from a fitted estimator or from stored numbers; ``plot`` draws on the
-axes that it is given and keeps the artists in attributes that end in ``_``.
+axes that it is given and keeps the artists in attributes that end in ``_``. A figure that nobody
+has laid out gets matplotlib's constrained layout, so that its labels stay within it.
 May import: `kpegasos.solvers.result`, `kpegasos.utils.validation`, scikit-learn and matplotlib.
 Confusion matrices are scikit-learn's own `sklearn.metrics.ConfusionMatrixDisplay`.
 """
 
 from kpegasos.plotting.animation import TrainingAnimation
 from kpegasos.plotting.convergence import ConvergenceDisplay
-from kpegasos.plotting.decisions import DecisionRegionDisplay, MarginHistogramDisplay
-from kpegasos.plotting.heat import OneVsOneDisplay, ValidationSurfaceDisplay
+from kpegasos.plotting.decisions import DecisionRegionDisplay
 from kpegasos.plotting.path import RegularizationPathDisplay
 from kpegasos.plotting.style import COLORS
+from kpegasos.plotting.surface import ValidationSurfaceDisplay
 
 __all__ = [
     "COLORS",
     "ConvergenceDisplay",
     "DecisionRegionDisplay",
-    "MarginHistogramDisplay",
-    "OneVsOneDisplay",
     "RegularizationPathDisplay",
     "TrainingAnimation",
     "ValidationSurfaceDisplay",

@@ -1,47 +1,32 @@
 """The decision boundary and the objective of a run, growing together over the iterations.
 
-What is shown is recorded while an estimator is trained. It becomes a GIF, a video, or a page with a
-player that needs no network: matplotlib's page loads the signs on its buttons from another site,
-gives its elements random names, and holds frames in full colour. Here the signs are characters, the
-same frames make the same page, and frames have a palette.
+What is shown is recorded while an estimator is trained. Matplotlib's own writers make a GIF or a
+video of it, and the player of a notebook.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
-import re
-from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
-from functools import partial
-from io import BytesIO
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 from matplotlib import pyplot as plt
-from matplotlib import rc_context
-from matplotlib.animation import FFMpegWriter, HTMLWriter, PillowWriter
+from matplotlib.animation import FFMpegWriter, FuncAnimation
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.transforms import Bbox, TransformedBbox
 from numpy.typing import ArrayLike
-from PIL import Image
-from scipy import sparse
 from sklearn.base import clone, is_classifier
 from sklearn.pipeline import Pipeline
 
 from kpegasos.plotting import checks
 from kpegasos.plotting.convergence import VALUES, ConvergenceDisplay
 from kpegasos.plotting.decisions import DecisionRegionDisplay
-from kpegasos.plotting.style import panels_or_new
+from kpegasos.plotting.style import INSIDE
 from kpegasos.solvers.result import History
 from kpegasos.utils.validation import as_integer, as_number, optional, shown
 
-#: MiB of frames in a page; beyond 20 matplotlib would leave the last ones out.
-_EMBED_MB = 1024.0
 #: Names of features that have none.
 FEATURES = ("feature 1", "feature 2")
 
@@ -84,84 +69,9 @@ class _Recorder:
         else:
             self.values.append(np.searchsorted(model.classes_, model.predict(self.grid)))
             histories = model.history_
-        self.alpha.append(
-            np.asarray(counts.sum(axis=0)).ravel() if sparse.issparse(counts) else counts
-        )
+        self.alpha.append(np.ravel(counts.sum(axis=0)) if counts.ndim > 1 else counts)
         for name, column in self.columns.items():
             column.append(sum(getattr(history[-1], name) for history in histories))
-
-
-#: Signs on the buttons, by the names of the icons that they stand for, as HTML.
-_SIGNS = {
-    "fa-minus": "&#8722;",
-    "fa-fast-backward": "&#124;&#9664;&#xFE0E;",
-    "fa-step-backward": "&#8249;",
-    "fa-play fa-flip-horizontal": "&#9664;&#xFE0E;",
-    "fa-pause": "&#10074;&#10074;",
-    "fa-play": "&#9654;&#xFE0E;",
-    "fa-step-forward": "&#8250;",
-    "fa-fast-forward": "&#9654;&#xFE0E;&#124;",
-    "fa-plus": "+",
-}
-_LINK = re.compile(r"<link\b[^>]*>\s*")
-_ICON = re.compile(r'<i class="fa ([^"]*)"></i>')
-_FRAME = re.compile(r'(?<="data:image/png;base64,)[^"]+')
-_NAME = re.compile(r"_anim_img([0-9a-f]{32})")
-
-
-class PageWriter(HTMLWriter):
-    """Writer of a page with a player, which works without a network."""
-
-    def finish(self) -> None:
-        """Write the page, and put characters in the place of icons."""
-        super().finish()
-        page = Path(self.outfile)
-        page.write_text(self_contained(page.read_text(encoding="utf-8")), encoding="utf-8")
-
-
-class GifWriter(PillowWriter):
-    """Writer of a GIF whose last frame may stay for longer."""
-
-    _frames: list[Image.Image]
-
-    def finish(self) -> None:
-        """Write the frames, if there are any: an interrupt may come before the first."""
-        if self._frames:
-            super().finish()
-
-    def hold(self, n_frames: int) -> None:
-        """Show the frame that was grabbed last for so many frames more, without drawing it."""
-        self._frames += self._frames[-1:] * n_frames
-
-
-def self_contained(page: str) -> str:
-    """Return matplotlib's page of an animation without what it loads, its names made of itself.
-
-    Parameters
-    ----------
-    page : str
-        HTML that `matplotlib.animation.HTMLWriter` wrote, its frames embedded.
-
-    Returns
-    -------
-    str
-        The page that needs nothing else.
-    """
-    page = _FRAME.sub(lambda frame: _smaller(frame[0]), _LINK.sub("", page))
-    page = _ICON.sub(lambda icon: _SIGNS.get(icon[1], icon[1].removeprefix("fa-")), page)
-    found = _NAME.search(page)
-    if found:
-        bare = page.replace(found[1], "")
-        page = page.replace(found[1], hashlib.sha256(bare.encode()).hexdigest()[:32])
-    return page
-
-
-def _smaller(frame: str) -> str:
-    """Return an embedded picture with a palette, which takes a quarter of the room."""
-    picture = Image.open(BytesIO(b64decode(frame.replace("\\\n", "")))).convert("RGB")
-    file = BytesIO()
-    picture.quantize(dither=Image.Dither.NONE).save(file, "png", optimize=True)
-    return b64encode(file.getvalue()).decode("ascii")
 
 
 class TrainingAnimation:
@@ -223,6 +133,7 @@ class TrainingAnimation:
     """
 
     figure_: Figure
+    _limits: Any = None
 
     @checks.by_name
     def __init__(
@@ -240,24 +151,15 @@ class TrainingAnimation:
         self.xx = checks.finite("xx", xx, ndim=1)
         self.yy = checks.finite("yy", yy, ndim=1)
         self.values = checks.finite("values", values, ndim=3)
-        names = ("iteration", *VALUES)
-        if not isinstance(history, History):
-            checks.mapping("history", history)
-            missing = [name for name in names if name not in history]
-            if missing:
-                raise ValueError(f"history must have the columns {names}, got none of {missing}")
         self.X = checks.points("X", X)
         self.y = checks.labels("y", y)
         checks.numbers("alpha", alpha, ndim=2)
         self.alpha = np.asarray(alpha)
         self.feature_names = tuple(checks.names("feature_names", feature_names))
+        curves = ConvergenceDisplay(runs=history)
+        self.history = {name: values[0] for name, values in curves.curves.items()}
+        self.history["iteration"] = curves.positions
         _check_shapes(self)
-        self.history = {
-            name: checks.one_for_each(
-                f"history[{name!r}]", history[name], len(self.values), "frames"
-            )
-            for name in names
-        }
 
     @classmethod
     def from_estimator(
@@ -356,20 +258,20 @@ class TrainingAnimation:
         ValueError
             If there are not two axes, or there is no such frame.
         """
-        frame, n_frames = as_integer("frame", frame), len(self.values)
-        if not -n_frames <= frame < n_frames:
-            raise ValueError(
-                f"frame must be from {-n_frames} to {n_frames - 1}, got {frame} instead"
-            )
-        self.axes_ = panels_or_new(ax, 2, (4.5, 4.2))
-        left, right = self.axes_
-        self.figure_ = left.get_figure(root=True)
-        self.convergence_ = ConvergenceDisplay.from_history(self.history, ax=right, legend=False)
-        right.legend(loc="upper right", frameon=False)
-        if np.unique(self.y).size > 2:
-            right.set_ylabel("objective f(w), sum over pairs")
+        n_frames = len(self.values)
+        frame = as_integer("frame", frame, least=-n_frames, most=n_frames - 1)
+        if ax is None:
+            ax = plt.subplots(1, 2, figsize=(9.0, 4.2), layout="constrained")[1]
+        self.axes_ = np.ravel(np.asarray(ax, dtype=object))
+        if self.axes_.size != 2:
+            raise ValueError(f"ax must hold 2 axes, got {self.axes_.size}")
+        for panel in self.axes_:
+            checks.axes(panel)
+        self.figure_ = self.axes_[0].get_figure(root=True)
+        self._limits = None
+        self._draw(-1)
         # Limits of the whole run, whatever part of it is shown.
-        right.autoscale(False)
+        self._limits = self.axes_[1].axis()
         self._draw(frame)
         return self
 
@@ -381,14 +283,14 @@ class TrainingAnimation:
         Parameters
         ----------
         path : path-like
-            Name of the file; ends in ``.gif``, in ``.html`` for a page with a player, or in
-            ``.mp4``, for which the program ffmpeg must be there.
+            Name of the file; ends in ``.gif``, or in ``.mp4``, for which the program ffmpeg must be
+            there.
         fps : int, default=8
             Number of frames per second.
         dpi : float, default=89
             Pixels per inch: by default the figure is 800 pixels wide.
         hold : float, default=2
-            Seconds for which a GIF or a video shows the last frame before it starts again.
+            Seconds for which the last frame is shown before the film starts again.
 
         Raises
         ------
@@ -397,101 +299,69 @@ class TrainingAnimation:
         RuntimeError
             If there is no ffmpeg for a video.
         """
-        path = _file(path)
-        if path.suffix == ".mp4" and not FFMpegWriter.isAvailable():
+        name = fspath(path) if isinstance(path, PathLike) else path
+        if not isinstance(name, str) or Path(name).suffix not in (".gif", ".mp4"):
+            raise ValueError(f"path must end in .gif or .mp4, got {shown(name)}")
+        if name.endswith(".mp4") and not FFMpegWriter.isAvailable():
             raise RuntimeError("path ends in .mp4, which needs the program ffmpeg: install it")
         fps = as_integer("fps", fps, least=1, most=1000)
         dpi = as_number("dpi", dpi, least=10.0, most=10_000.0)
         hold = as_number("hold", hold, least=0.0, most=60.0)
+        writer = "pillow" if name.endswith(".gif") else "ffmpeg"
+        self._film(fps, hold).save(name, writer=writer, dpi=dpi)
+
+    def _repr_html_(self) -> str:
+        """Return a player of all frames, for notebooks."""
+        return self._film(8, 0.0).to_jshtml()
+
+    def _film(self, fps: int, hold: float) -> FuncAnimation:
+        """Return all frames, the last of them for some seconds more."""
         if not hasattr(self, "figure_"):
             self.plot()
             plt.close(self.figure_)  # or a notebook would show it once more
         # The first layout serves all frames: nothing jumps.
         self.figure_.draw_without_rendering()
         self.figure_.set_layout_engine("none")
-        page = partial(PageWriter, embed_frames=True, embed_limit=_EMBED_MB)
-        writer: Any = {".gif": GifWriter, ".mp4": FFMpegWriter}.get(path.suffix, page)(fps=fps)
-        # Whole or not at all: a writer that is interrupted writes the frames that it has.
-        with TemporaryDirectory(prefix=".", dir=path.parent) as folder:
-            draft = Path(folder) / path.name
-            # What FuncAnimation.save does, which draws each frame three times.
-            with writer.saving(self.figure_, str(draft), dpi), rc_context({"savefig.bbox": None}):
-                for frame in range(len(self.values)):
-                    self._draw(frame)
-                    writer.grab_frame()
-                if isinstance(writer, GifWriter):
-                    writer.hold(round(hold * fps))
-                elif path.suffix == ".mp4":
-                    for _ in range(round(hold * fps)):
-                        writer.grab_frame()
-            draft.replace(path)
+        last = len(self.values) - 1
+        frames = [*range(last), *[last] * (1 + round(hold * fps))]
+        return FuncAnimation(self.figure_, self._draw, frames=frames, interval=1000 / fps)
 
-    def _repr_html_(self) -> str:
-        """Return a player of all frames, for notebooks."""
-        with TemporaryDirectory() as folder:
-            path = Path(folder) / "run.html"
-            self.save(path)
-            return path.read_text(encoding="utf-8")
-
-    def _draw(self, frame: int) -> None:
+    def _draw(self, frame: int) -> Any:
         """Show a frame in place of the one before."""
         alpha, ax = self.alpha[frame], self.axes_[0]
         support = np.flatnonzero(alpha)
         ax.clear()
-        self.regions_ = DecisionRegionDisplay.from_predictions(
-            self.xx,
-            self.yy,
-            self.values[frame],
-            self.X,
-            self.y,
+        self.regions_ = DecisionRegionDisplay(
+            xx=self.xx,
+            yy=self.yy,
+            values=self.values[frame],
+            X=self.X,
+            y=self.y,
             support=support,
             counts=alpha[support],
             xlabel=self.feature_names[0],
             ylabel=self.feature_names[1],
-            ax=ax,
-            legend=False,
-            max_count=float(self.alpha.max()) or None,
-        )
-        # A band between the margins of less area is hidden by a boundary as thick as usual.
-        thin = np.mean(np.abs(self.values[frame]) < 1) < 0.05
-        if thin and self.regions_.lines_ is not None:
-            self.regions_.lines_.set_linewidth((0.7, 0.6, 0.7))
+        ).plot(ax, legend=False, max_count=float(self.alpha.max()) or None)
         if self.y.dtype.kind in "UO":
-            ax.legend(handles=self.regions_.points_, loc="best", fontsize="small", framealpha=0.7)
+            ax.legend(handles=self.regions_.points_, **INSIDE)
         words = f"{support.size} support vector{'' if support.size == 1 else 's'}"
-        steps = int(self.history["iteration"][frame])
-        ax.set_title(f"T = {steps:,}: {words}", loc="left", fontsize="medium")
-        stop = frame % len(self.values) + 1
-        for name, line in self.convergence_.lines_.items():
-            shown = self.history[name][:stop]
-            line.set_data(self.history["iteration"][:stop], np.where(shown > 0, shown, np.nan))
-            # Where the run is; in the first frame there is nothing else.
-            line.set(marker="o", markersize=6, markevery=[stop - 1])
-        if self.convergence_.gap_ is not None:
-            right = self.axes_[1]
-            so_far = Bbox.from_extents(right.get_xlim()[0], 0.0, steps, 1.0)
-            box = TransformedBbox(so_far, right.get_xaxis_transform())
-            self.convergence_.gap_.set_clip_box(box)
-        gap = self.history["objective_average"][stop - 1] - self.history["dual_bound"][stop - 1]
-        self.axes_[1].set_title(
-            f"certified gap: {float(f'{gap:.2g}'):,g}", loc="left", fontsize="medium"
-        )
+        ax.set_title(f"T = {self.history['iteration'][frame]:,.0f}: {words}", fontsize="medium")
+        self._draw_curves(frame % len(self.values) + 1)
 
-
-def _file(path: Any) -> Path:
-    """Return the path of a file that can be written.
-
-    Raises
-    ------
-    ValueError
-        If its name ends in anything else, or it is no path.
-    """
-    # The path of a directory entry, say, is text; that of others may be bytes.
-    name = os.fspath(path) if isinstance(path, PathLike) else path
-    if not isinstance(name, str) or Path(name).suffix not in (".gif", ".html", ".mp4"):
-        name = Path(name).name if isinstance(name, str) and name is not path else name
-        raise ValueError(f"path must end in .gif, .html or .mp4, got {shown(name)}")
-    return Path(name)
+    def _draw_curves(self, n_shown: int) -> None:
+        """Draw the curves up to a frame, and the gap there."""
+        ax = self.axes_[1]
+        ax.clear()
+        so_far = {name: column[:n_shown] for name, column in self.history.items()}
+        head: dict[str, Any] = {"marker": "o", "markevery": [n_shown - 1]}
+        self.convergence_ = ConvergenceDisplay.from_history(so_far, ax=ax, legend=False, **head)
+        ax.legend(**INSIDE | {"loc": "upper right"})
+        if np.unique(self.y).size > 2:
+            ax.set_ylabel("objective f(w), sum over pairs")
+        if self._limits:
+            ax.axis(self._limits)
+        gap = so_far["objective_average"][-1] - so_far["dual_bound"][-1]
+        ax.set_title(f"certified gap: {float(f'{gap:.2g}'):,g}", fontsize="medium")
 
 
 def _check_shapes(run: TrainingAnimation) -> None:
@@ -507,6 +377,7 @@ def _check_shapes(run: TrainingAnimation) -> None:
             f"values must have shape (n_frames, n_y, n_x) = (n_frames, {run.yy.size}, "
             f"{run.xx.size}), as yy and xx have it, got {run.values.shape}"
         )
+    checks.one_for_each("history['iteration']", run.history["iteration"], n_frames, "frames")
     if run.alpha.shape != (n_frames, len(run.X)):
         raise ValueError(
             f"alpha must have shape (n_frames, n_samples) = {n_frames, len(run.X)}, "

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from functools import wraps
-from itertools import combinations
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -15,7 +14,6 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from kpegasos.solvers.result import History
 from kpegasos.utils.validation import as_array, shown
 
 Init = TypeVar("Init", bound=Callable[..., None])
@@ -220,7 +218,7 @@ def axes(ax: Any) -> Axes:
     return ax
 
 
-def check_classifier(estimator: Any, *methods: str) -> None:
+def fitted_classifier(estimator: Any) -> None:
     """Check that an estimator is a fitted classifier.
 
     Raises
@@ -228,41 +226,10 @@ def check_classifier(estimator: Any, *methods: str) -> None:
     NotFittedError
         If it is not fitted.
     ValueError
-        If it is no classifier, or lacks a method.
+        If it is no classifier.
     """
-    if isinstance(estimator, type) or not hasattr(estimator, "fit"):
-        raise ValueError(f"estimator must be a fitted classifier, got {shown(estimator)} instead")
-    check_is_fitted(estimator)
-    for name in ("classes_", *methods):
-        if not hasattr(estimator, name):
-            raise ValueError(
-                f"estimator must be a fitted classifier with {name}, got "
-                f"{type(estimator).__name__} instead"
-            )
-
-
-def histories(estimator: Any) -> list[History]:
-    """Return the histories of all pairs of classes of a fitted estimator."""
-    found = getattr(estimator, "history_", None)
-    if found is None:
-        raise ValueError(
-            f"estimator must have been fitted with fit and keep a history_, got "
-            f"{type(estimator).__name__} without one"
-        )
-    return found if isinstance(found, list) else [found]
-
-
-def pair_number(classes: np.ndarray, pair: tuple[Any, Any] | None) -> int:
-    """Return the position of a pair among all pairs, in lexicographic order."""
-    known = np.asarray(classes).tolist()
-    if pair is None:
-        if len(known) == 2:
-            return 0
-        raise ValueError(f"pair must name two of the {len(known)} classes {known}, got None")
-    try:
-        i, j = sorted(known.index(label) for label in pair)
-    except (TypeError, ValueError):
-        i = j = 0
-    if i == j:
-        raise ValueError(f"pair must name two of the classes {known}, got {shown(pair)}")
-    return list(combinations(range(len(known)), 2)).index((i, j))
+    if not isinstance(estimator, type) and hasattr(estimator, "predict"):
+        check_is_fitted(estimator)
+        if hasattr(estimator, "classes_"):
+            return
+    raise ValueError(f"estimator must be a fitted classifier, got {shown(estimator)} instead")

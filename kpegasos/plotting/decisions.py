@@ -1,20 +1,15 @@
-"""Decisions of a classifier: regions in the plane, rings round support vectors, margins y f(x)."""
+"""Decisions of a classifier in the plane: regions, margins, rings round support vectors."""
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.collections import PathCollection
 from matplotlib.colors import ListedColormap, Normalize, to_rgba_array
-from matplotlib.container import BarContainer
-from matplotlib.contour import ContourSet
 from matplotlib.image import NonUniformImage
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
@@ -22,13 +17,9 @@ from sklearn.inspection import DecisionBoundaryDisplay
 
 from kpegasos.plotting import checks
 from kpegasos.plotting.style import AxesDisplay, class_name, color_of, ink, marker_of
-from kpegasos.utils.validation import as_integer, as_number, is_number, optional, shown
+from kpegasos.utils.validation import as_integer, as_number, optional
 
-_RING: dict[str, Any] = {
-    "facecolors": "none",
-    "linewidths": 0.6,
-    "zorder": 2.6,
-}
+_RING: dict[str, Any] = {"facecolors": "none", "linewidths": 0.6, "zorder": 2.6}
 #: Decision at which a colour is at its strongest, and its opacity at the boundary and there.
 _FULL_DECISION, _OPACITY = 2.0, (0.08, 0.36)
 _LINES: dict[str, Any] = {
@@ -56,8 +47,10 @@ class DecisionRegionDisplay(AxesDisplay):
         Examples to show.
     y : array-like of shape (n_samples,), default=None
         Class of each example; needed with ``X``.
+    support : array-like of int of shape (n_support_vectors,), default=None
+        Rows of ``X`` to put rings round.
     support_vectors : array-like of shape (n_support_vectors, 2), default=None
-        Points to put rings round.
+        Points to put rings round, instead of rows of ``X``.
     counts : array-like of shape (n_support_vectors,), default=None
         Count of each support vector, which its ring grows with; all rings are alike if None.
     classes : sequence, default=None
@@ -90,7 +83,6 @@ class DecisionRegionDisplay(AxesDisplay):
     See Also
     --------
     DecisionRegionDisplay.from_estimator : From a fitted classifier.
-    DecisionRegionDisplay.from_predictions : From stored decision values.
 
     Examples
     --------
@@ -105,11 +97,6 @@ class DecisionRegionDisplay(AxesDisplay):
     [-1.0, 0.0, 1.0]
     """
 
-    surface_: Artist
-    lines_: ContourSet | None
-    points_: list[PathCollection]
-    support_: PathCollection | None
-
     @checks.by_name
     def __init__(
         self,
@@ -119,6 +106,7 @@ class DecisionRegionDisplay(AxesDisplay):
         values: ArrayLike,
         X: ArrayLike | None = None,
         y: ArrayLike | None = None,
+        support: ArrayLike | None = None,
         support_vectors: ArrayLike | None = None,
         counts: ArrayLike | None = None,
         classes: Sequence[Any] | np.ndarray | None = None,
@@ -131,6 +119,8 @@ class DecisionRegionDisplay(AxesDisplay):
         self.X = checks.points("X", X)
         self.y = np.empty(0) if y is None else checks.labels("y", y)
         self.support_vectors = checks.points("support_vectors", support_vectors)
+        if support is not None:
+            self.support_vectors = self.X[checks.indices("support", support, len(self.X))]
         self.counts = _checked_counts(counts, len(self.support_vectors))
         if classes is None:
             classes = [0, 1] if y is None else np.unique(self.y)
@@ -196,7 +186,7 @@ class DecisionRegionDisplay(AxesDisplay):
         ValueError
             If ``X`` does not have two features, or ``y`` not as many labels as ``X`` rows.
         """
-        checks.check_classifier(estimator, "predict")
+        checks.fitted_classifier(estimator)
         points = checks.examples("X", X)
         grid = _grid_of(
             estimator,
@@ -207,65 +197,6 @@ class DecisionRegionDisplay(AxesDisplay):
         vectors, counts = _support_of(estimator, points, support)
         names: dict[str, Any] = {"classes": estimator.classes_, **grid}
         display = cls(X=points, y=y, support_vectors=vectors, counts=counts, **names)
-        return display.plot(ax, **plot_options)
-
-    @classmethod
-    def from_predictions(
-        cls,
-        xx: ArrayLike,
-        yy: ArrayLike,
-        values: ArrayLike,
-        X: ArrayLike | None = None,
-        y: ArrayLike | None = None,
-        *,
-        support: ArrayLike | None = None,
-        counts: ArrayLike | None = None,
-        classes: Sequence[Any] | np.ndarray | None = None,
-        xlabel: str = "",
-        ylabel: str = "",
-        ax: Axes | None = None,
-        **plot_options: Any,
-    ) -> DecisionRegionDisplay:
-        """Draw regions from stored values on a grid.
-
-        Parameters
-        ----------
-        xx, yy : array-like of shape (n_x,) and (n_y,)
-            Coordinates of the grid.
-        values : array-like of shape (n_y, n_x)
-            Decision values, positive for the second class; with more than two classes, the number
-            of the predicted class, from 0.
-        X, y : array-like of shape (n_samples, 2) and (n_samples,), default=None
-            Examples to show, and their classes.
-        support : array-like of int of shape (n_support_vectors,), default=None
-            Rows of ``X`` to put rings round.
-        counts : array-like of shape (n_support_vectors,), default=None
-            Count of each support vector, which its ring grows with; all rings are alike if None.
-        classes : sequence, default=None
-            All class labels in ascending order; those of ``y`` if None, two classes without ``y``.
-        xlabel, ylabel : str, default=""
-            Names of the features.
-        ax : Axes, default=None
-            Axes to draw on; those of a new figure if None.
-        **plot_options
-            Options of `plot`.
-
-        Returns
-        -------
-        DecisionRegionDisplay
-            The display, drawn.
-
-        Raises
-        ------
-        ValueError
-            If shapes do not fit together, or a count is negative.
-        """
-        points = checks.points("X", X)
-        vectors = points[checks.indices("support", [] if support is None else support, len(points))]
-        names: dict[str, Any] = {"classes": classes, "xlabel": xlabel, "ylabel": ylabel}
-        display = cls(
-            xx=xx, yy=yy, values=values, X=X, y=y, support_vectors=vectors, counts=counts, **names
-        )
         return display.plot(ax, **plot_options)
 
     def plot(
@@ -358,6 +289,7 @@ class DecisionRegionDisplay(AxesDisplay):
         n_classes, regions = self.classes.size, (self.xx, self.yy, self.values)
         colors = [color_of(number) for number in range(n_classes)]
         self.lines_ = None
+        self.surface_: Artist
         if n_classes == 2:
             self.surface_ = self._shaded(colors)
             self.lines_ = self.ax_.contour(*regions, colors=ink(), **_LINES)
@@ -388,229 +320,6 @@ def _ring(area: float) -> Line2D:
     look: dict[str, Any] = {"marker": "o", "linestyle": "none", "markersize": np.sqrt(area)}
     look |= {"markerfacecolor": "none", "markeredgecolor": ink(), "markeredgewidth": 0.6}
     return Line2D([], [], **look)
-
-
-class MarginHistogramDisplay(AxesDisplay):
-    """Histogram of the margins y f(x), with the shares of examples below 0 and below 1.
-
-    Below 0 an example is misclassified; below 1 its hinge loss is positive.
-
-    Parameters
-    ----------
-    margins : array-like of shape (n_samples,)
-        Margin y f(x) of each example.
-    y : array-like of shape (n_samples,)
-        Class of each example.
-
-    Attributes
-    ----------
-    bars_ : list of BarContainer
-        Stacked bars of each class.
-    lines_ : list of Line2D
-        The lines at 0 and at 1.
-    legend_ : Legend or None
-        The legend in the axes; None if there is none.
-    ax_ : Axes
-        The axes that the histogram was drawn on.
-    figure_ : Figure
-        The figure of these axes.
-
-    Raises
-    ------
-    ValueError
-        If there is not one finite margin for each label.
-
-    See Also
-    --------
-    MarginHistogramDisplay.from_estimator : From a fitted classifier.
-    MarginHistogramDisplay.from_predictions : From decision values.
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> from kpegasos.plotting import MarginHistogramDisplay
-    >>> display = MarginHistogramDisplay.from_predictions(
-    ...     ["a", "a", "b", "b"], [-2.0, 0.5, 0.5, 1.0], ax=Figure().subplots()
-    ... )
-    >>> display.margins
-    array([ 2. , -0.5,  0.5,  1. ])
-    >>> [line.get_label() for line in display.lines_]
-    ['margin 0: 25.0% below', 'margin 1: 50.0% below']
-    """
-
-    bars_: list[BarContainer]
-    lines_: list[Line2D]
-
-    @checks.by_name
-    def __init__(self, *, margins: ArrayLike, y: ArrayLike) -> None:
-        self.y = checks.labels("y", y)
-        self.margins = checks.one_for_each("margins", margins, self.y.size, "labels")
-        checks.finite("margins", self.margins)
-
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: ArrayLike,
-        *,
-        pair: tuple[Any, Any] | None = None,
-        ax: Axes | None = None,
-        **plot_options: Any,
-    ) -> MarginHistogramDisplay:
-        """Draw the margins of examples under a fitted classifier.
-
-        Parameters
-        ----------
-        estimator : object
-            Fitted classifier with ``decision_function``; with more than two classes, a one-vs-one
-            classifier with ``decision_function_shape``.
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Examples whose margins to show.
-        y : array-like of shape (n_samples,)
-            Class of each example.
-        pair : tuple of two class labels, default=None
-            Pair of classes whose examples to show; needed with more than two classes.
-        ax : Axes, default=None
-            Axes to draw on; those of a new figure if None.
-        **plot_options
-            Options of `plot`.
-
-        Returns
-        -------
-        MarginHistogramDisplay
-            The display, drawn.
-
-        Raises
-        ------
-        ValueError
-            If the estimator does not have this pair of classes.
-        """
-        checks.check_classifier(estimator, "decision_function")
-        number = checks.pair_number(estimator.classes_, pair)
-        labels = checks.labels("y", y)
-        if len(estimator.classes_) == 2:
-            decisions = estimator.decision_function(X)
-        else:
-            of_pairs = getattr(estimator, "_decisions_of_pairs", None)
-            if of_pairs is None:
-                voters = copy.copy(estimator)  # whose parameter can be set
-                voters.decision_function_shape = "ovo"
-                of_pairs = voters.decision_function
-            kept = np.isin(labels, list(pair or ()))
-            labels = labels[kept]
-            rows = X if hasattr(X, "shape") else np.asarray(X)
-            X = rows.iloc[kept] if hasattr(rows, "iloc") else rows[kept]
-            # With more than two classes, a positive decision is for the first of a pair.
-            decisions = -of_pairs(X)[:, number]
-        return cls.from_predictions(labels, decisions, ax=ax, **plot_options)
-
-    @classmethod
-    def from_predictions(
-        cls, y: ArrayLike, decisions: ArrayLike, *, ax: Axes | None = None, **plot_options: Any
-    ) -> MarginHistogramDisplay:
-        """Draw the margins that follow from decision values.
-
-        Parameters
-        ----------
-        y : array-like of shape (n_samples,)
-            Class of each example, one of two.
-        decisions : array-like of shape (n_samples,)
-            Decision values, positive for the second class in ascending order.
-        ax : Axes, default=None
-            Axes to draw on; those of a new figure if None.
-        **plot_options
-            Options of `plot`.
-
-        Returns
-        -------
-        MarginHistogramDisplay
-            The display, drawn.
-
-        Raises
-        ------
-        ValueError
-            If there are not two classes, or not one finite decision value for each label.
-        """
-        labels = checks.labels("y", y)
-        classes = np.unique(labels)
-        if classes.size != 2:
-            raise ValueError(f"y must hold labels of two classes, got {classes.tolist()}")
-        values = checks.numbers("decisions", decisions)
-        if values.shape != labels.shape:
-            raise ValueError(f"decisions must have shape {labels.shape} like y, got {values.shape}")
-        display = cls(margins=np.where(labels == classes[1], values, -values), y=labels)
-        return display.plot(ax, **plot_options)
-
-    def plot(
-        self,
-        ax: Axes | None = None,
-        *,
-        bins: Any = "auto",
-        legend: bool = True,
-        **bar_style: Any,
-    ) -> MarginHistogramDisplay:
-        """Draw the histogram.
-
-        Parameters
-        ----------
-        ax : Axes, default=None
-            Axes to draw on; those of a new figure if None.
-        bins : int, sequence or str, default="auto"
-            Bins as `numpy.histogram_bin_edges` takes them.
-        legend : bool, default=True
-            Whether to add a legend, of what that of no other axes of the figure says already.
-        **bar_style
-            Options of ``Axes.hist``.
-
-        Returns
-        -------
-        MarginHistogramDisplay
-            This display.
-        """
-        edges = _edges(self.margins, bins)
-        ax = self._take_axes(ax)
-        classes = np.unique(self.y)
-        bars: Any
-        _, _, bars = ax.hist(
-            [self.margins[self.y == label] for label in classes],
-            bins=edges.tolist(),
-            color=[color_of(number) for number in range(classes.size)],
-            **{"edgecolor": "white", "linewidth": 0.4, "stacked": True, **bar_style},
-        )
-        self.bars_ = list(bars) if classes.size > 1 else [bars]
-        self.lines_ = []
-        strokes: Any = ((0, "solid"), (1, "dashed"))
-        for level, stroke in strokes:
-            share = float(np.mean(self.margins < level))
-            label = f"margin {level}: {share:.1%} below"
-            self.lines_.append(ax.axvline(level, color=ink(), linestyle=stroke, label=label))
-        ax.set(xlabel="margin y f(x)", ylabel="examples")
-        for container, label in zip(self.bars_, classes, strict=True):
-            container.set_label(class_name(label))
-        handles: list[Any] = [*self.bars_, *self.lines_]
-        self._add_legend(legend, handles, [str(handle.get_label()) for handle in handles])
-        return self
-
-
-def _edges(margins: np.ndarray, bins: Any) -> np.ndarray:
-    """Return the edges of the bins.
-
-    Raises
-    ------
-    ValueError
-        If `numpy.histogram_bin_edges` does not take them.
-    """
-    if is_number(bins, Integral):
-        bins = as_integer("bins", bins, least=1, most=100_000)
-    elif not isinstance(bins, str):
-        bins = checks.finite("bins", bins, ndim=1)
-    try:
-        return np.histogram_bin_edges(margins, bins)
-    except (TypeError, ValueError, OverflowError, MemoryError):
-        raise ValueError(
-            f"bins must be what numpy.histogram_bin_edges takes, got {shown(bins)} instead"
-        ) from None
 
 
 class _Probe(DecisionBoundaryDisplay):

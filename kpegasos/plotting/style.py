@@ -6,22 +6,21 @@ orange are alike, and so are green and purple.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Sequence
+from functools import partial
 from itertools import chain
 from typing import Any
 
-import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis, XAxis
+from matplotlib.axis import Axis
 from matplotlib.colors import to_rgba_array
 from matplotlib.figure import Figure
 from matplotlib.gridspec import GridSpec, SubplotParams
-from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
-from matplotlib.ticker import AutoLocator, LogFormatterSciNotation, LogLocator, NullLocator
 
 from kpegasos.plotting import checks
 from kpegasos.utils.validation import as_flag
@@ -33,13 +32,6 @@ ORANGE, SKY, YELLOW, GREY = "#E69F00", "#56B4E9", "#F0E442", "#666666"
 COLORS = (VERMILLION, BLUE, GREEN, PURPLE, ORANGE, SKY, YELLOW, GREY)
 _MARKERS = "os^DvP"
 
-#: A legend to the right of the axes.
-BESIDE: dict[str, Any] = {
-    "loc": "upper left",
-    "bbox_to_anchor": (1.02, 1.0),
-    "borderaxespad": 0.0,
-    "frameon": False,
-}
 #: A legend inside of axes, which may be narrow.
 INSIDE: dict[str, Any] = {
     "loc": "best",
@@ -49,17 +41,12 @@ INSIDE: dict[str, Any] = {
     "handletextpad": 0.5,
     "labelspacing": 0.3,
 }
-#: Where there is no number.
-MISSING: dict[str, Any] = {"facecolor": "white", "edgecolor": GREY, "hatch": "////"}
-
 _TITLES = {
     "gap": "certified gap",
     "relative_gap": "certified relative gap",
     "support_size": "support vectors",
     "seconds": "seconds in the solver",
 }
-
-Panels = Axes | Sequence[Axes] | np.ndarray
 
 
 def title_of(name: str) -> str:
@@ -87,106 +74,24 @@ def class_name(label: Any) -> str:
     return label if isinstance(label, str) else f"class {label}"
 
 
-class _LogNumbers(LogFormatterSciNotation):
-    """Plain numbers where they are short and span a few decades, else powers of ten."""
-
-    def format_ticks(self, values: Iterable[float]) -> list[str]:
-        """Return the labels of all ticks of an axis, in one notation."""
-        ticks = sorted(values)
-        if ticks and ticks[0] > 0.0005 and ticks[-1] < min(700_000.0, 20_000.0 * ticks[0]):
-            return [f"{value:,.6g}" for value in values]
-        return [self(value) for value in values]
+def log_ticks(ax: Axes) -> None:
+    """Label logarithmic axes by plain numbers, if few decades are shown at 3 of each, too."""
+    for axis in (ax.xaxis, ax.yaxis):
+        if axis.get_scale() == "log":
+            axis.set_major_formatter(partial(_log_label, axis))
+            axis.set_minor_formatter(partial(_log_label, axis))
 
 
-class _OneTwoFive(LogLocator):
-    """Ticks at 1, 2 and 5 of each decade where there is room for them, else at decades."""
-
-    def tick_values(self, vmin: float, vmax: float) -> Any:
-        """Return the positions of the ticks between two values, two at least."""
-        low, high = sorted((vmin, vmax))
-
-        def within(ticks: Iterable[float]) -> np.ndarray:  # which rounding must not exclude
-            ends = low * (1 - 1e-9), high * (1 + 1e-9)
-            return np.array([tick for tick in ticks if ends[0] <= tick <= ends[1]])
-
-        fine = within(LogLocator(subs=(1.0, 2.0, 5.0), numticks=99).tick_values(low, high))
-        if len(fine) < 2:
-            fine = within(AutoLocator().tick_values(low, high))
-        decades = within(super().tick_values(low, high))
-        longest = max((len(f"{tick:,.6g}") for tick in fine), default=1)
-        # The room along x is meant for labels three times as wide as high.
-        width = (0.65 * longest + 1) / 3 if isinstance(self.axis, XAxis) else 1.0
-        room = 9 if self.axis is None else self.axis.get_tick_space() / width
-        if len(fine) <= room or len(decades) < 2 <= len(fine):
-            return fine if len(fine) <= room else fine[[0, -1]]
-        return decades
-
-
-def log_ticks(ax: Axes, which: str = "both") -> None:
-    """Give logarithmic axes ticks that can be read.
-
-    Parameters
-    ----------
-    ax : Axes
-        The axes; those of its two axes that are not logarithmic are left as they are.
-    which : {"x", "y", "both"}, default="both"
-        Which axis.
-    """
-    for name, axis in (("x", ax.xaxis), ("y", ax.yaxis)):
-        if which in (name, "both") and axis.get_scale() == "log":
-            axis.set_major_locator(_OneTwoFive())
-            axis.set_major_formatter(_LogNumbers(minor_thresholds=(np.inf, np.inf)))
-            axis.set_minor_locator(NullLocator())
-
-
-def ticks_at(axis: Axis, values: np.ndarray) -> None:
-    """Put a tick at each of a few values of a logarithmic axis; leave the ticks of many as is."""
-    if values.size <= 10:
-        power = LogFormatterSciNotation(minor_thresholds=(np.inf, np.inf))
-        labels = [f"{x:.3g}" if 1e-4 <= x < 1e5 else power(x) for x in values.tolist()]
-        axis.set_ticks(values.tolist(), labels)
-        axis.set_minor_locator(NullLocator())
-
-
-def panels_or_new(
-    ax: Panels | None, n_panels: int, figsize: tuple[float, float], n_columns: int | None = None
-) -> np.ndarray:
-    """Return the axes given as an array, or those of a new figure.
-
-    Its panels of ``figsize`` inches are in one row, or in rows of ``n_columns``.
-    """
-    if ax is None:
-        width = min(n_panels, n_columns or n_panels)
-        height = -(-n_panels // width)
-        size = figsize[0] * width, figsize[1] * height
-        layout = ConstrainedLayoutEngine(wspace=0.05 if n_columns else None)
-        panels = plt.subplots(height, width, figsize=size, layout=layout, squeeze=False)[1].ravel()
-        for unused in panels[n_panels:]:
-            unused.remove()
-        return panels[:n_panels]
-    axes = np.ravel(np.asarray(ax, dtype=object))
-    if axes.size != n_panels:
-        raise ValueError(f"ax must hold {n_panels} axes, got {axes.size}")
-    for panel in axes:
-        checks.axes(panel)
-    return axes
-
-
-def legend_above(
-    axes: np.ndarray, entries: Mapping[str, Artist], *, own: bool, wanted: bool
-) -> Legend | None:
-    """Add a legend above the first panel, or above all panels of a figure of one's own.
-
-    Colour bars or more panels are beside them.
-    """
-    if not wanted or not entries:
-        return None
-    handles, labels = list(entries.values()), list(entries)
-    if own and len(axes) > 1:
-        place: dict[str, Any] = {"loc": "outside upper left", "ncols": len(labels)}
-        return axes[0].get_figure(root=True).legend(handles, labels, frameon=False, **place)
-    place = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2}
-    return axes[0].legend(handles, labels, frameon=False, **place)
+def _log_label(axis: Axis, value: float, _: int | None = None) -> str:
+    """Return the label of a tick, empty where labels of all ticks would overlap."""
+    low, high = sorted(axis.get_view_interval())
+    exponent = math.floor(math.log10(value) + 1e-9)
+    first = round(value / 10.0**exponent, 6)
+    labelled = (1, 2, 3, 5) if high < 10 * low else (1, 3) if high < 100 * low else (1,)
+    if first not in labelled and high > 2 * low:
+        return ""
+    plain = first != 1 or (low > 1e-4 and high < 1e6)
+    return f"{value:,.6g}" if plain else f"$10^{{{exponent}}}$"
 
 
 def _lay_out(ax: Axes) -> None:
@@ -226,16 +131,18 @@ class AxesDisplay:
         _lay_out(self.ax_)
         return self.ax_
 
-    def _add_legend(self, wanted: bool, handles: Sequence[Artist], labels: Sequence[str]) -> None:
+    def _add_legend(
+        self, wanted: bool, handles: Sequence[Artist], labels: Sequence[str], **place: Any
+    ) -> None:
         """Add a legend of what that of no other axes of the figure says already."""
         self.legend_ = None
         if not as_flag("legend", wanted):
             return
         others = [ax.get_legend() for ax in self.figure_.axes if ax is not self.ax_]
         known = set(chain.from_iterable(map(_said, others)))
-        legend = self.ax_.legend(handles, labels, **INSIDE)
+        legend = self.ax_.legend(handles, labels, **INSIDE | place)
         new = [at for at, entry in enumerate(_said(legend)) if entry not in known]
         legend.remove()
         if new:
             left = [handles[at] for at in new], [labels[at] for at in new]
-            self.legend_ = self.ax_.legend(*left, **INSIDE)
+            self.legend_ = self.ax_.legend(*left, **INSIDE | place)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from base64 import b64decode
-from io import BytesIO
 
 import numpy as np
 import pandas as pd
@@ -111,6 +109,7 @@ def test_animation_of_several_classes_adds_up_the_pairs():
 def test_animation_curves_grow_within_the_limits_of_the_whole_run():
     animation = run_of_three().plot(frame=1)
     limits = animation.axes_[1].axis()
+    assert limits[1] > 100
     for name, line in animation.convergence_.lines_.items():
         assert line.get_xdata().tolist() == [1, 10]
         np.testing.assert_array_equal(line.get_ydata(), animation.history[name][:2])
@@ -153,58 +152,30 @@ def test_animation_video_has_all_frames_and_holds_the_last(tmp_path, caplog):
     assert sum("Grabbing frame" in record.message for record in caplog.records) == 3 + 5
 
 
-def test_animation_page_has_all_frames_and_needs_no_network(tmp_path):
+def test_animation_in_a_notebook_is_a_player_of_all_frames():
     animation = run_of_three()
     before = plt.get_fignums()
-    with plt.rc_context({"animation.embed_limit": 1e-3}):  # of Matplotlib's own pages
-        animation.save(str(tmp_path / "run.html"))
-    page = (tmp_path / "run.html").read_text(encoding="ascii")
-    assert page == animation._repr_html_()
+    page = animation._repr_html_()
+    assert len(set(re.findall(r'frames\[\d+\] = "data:image/png;base64,([^"]+)"', page))) == 3
     assert plt.get_fignums() == before
-    texts = re.findall(r'frames\[\d+\] = "data:image/png;base64,([^"]+)"', page)
-    pictures = [Image.open(BytesIO(b64decode(text.replace("\\\n", "")))) for text in texts]
-    assert [picture.size for picture in pictures] == [(800, 372)] * 3
-    assert len({picture.tobytes() for picture in pictures}) == 3
-    assert not re.search(r"https?:|<link|src=|url\(|fa-", page)
-    buttons = re.findall(r"<button[^>]*>\s*(.*?)</button>", page, re.DOTALL)
-    assert len(buttons) == len(set(buttons)) == 9
-    assert all(buttons)
-
-
-@pytest.mark.parametrize(("name", "n_drawn"), [("run.gif", 2), ("run.html", 0)])
-def test_animation_interrupted_leaves_the_file_as_it_was(tmp_path, monkeypatch, name, n_drawn):
-    run, frames = run_of_three(), []
-
-    def draw(frame):
-        frames.append(frame)
-        if len(frames) > n_drawn + 1:  # one when it was plotted
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(run, "_draw", draw)
-    (tmp_path / name).write_text("earlier")
-    with pytest.raises(KeyboardInterrupt):
-        run.save(tmp_path / name, dpi=40)
-    assert [each.name for each in tmp_path.iterdir()] == [name]
-    assert (tmp_path / name).read_text() == "earlier"
 
 
 def test_animation_what_does_not_fit_is_refused(moons, tmp_path):
     (X, y), made, run = moons, run_of_three, run_of_three()
     train, short = TrainingAnimation.from_estimator, {**run.history, "iteration": [1, 2]}
     for call, told in (
-        (lambda: made(y=[1] * 4), "y must hold labels of two classes at least, got"),
         (lambda: made(feature_names=["one"]), "feature_names must be two names, .*one"),
         (lambda: made(values=np.zeros((3, 5, 5))), r"values must have .*got \(3, 5, 5\)"),
         (lambda: made(alpha=np.zeros((2, 4))), r"alpha must have .*\(3, 4\).*got \(2, 4\)"),
-        (lambda: made(history=short), r"history\['iteration'\] must have .*\(2,\)"),
+        (lambda: made(history=short), r"runs must have an entry of .* 2 checkpoints, got 3"),
         (lambda: train(MODEL, X, np.zeros(80)), "y must have at least two classes"),
         (lambda: train(MODEL, X[:, :1], y), r"X must have shape .*, got \(80, 1\)"),
         (lambda: train(PegasosSVR(), X, y), "estimator must be a PegasosSVC or Linear"),
         (lambda: train(make_pipeline(SVC()), X, y), "estimator must be .* got Pipeline"),
-        (lambda: run.save(tmp_path / "run.avi"), "in .gif, .html or .mp4, got 'run.avi'"),
+        (lambda: run.save(tmp_path / "run.avi"), "in .gif or .mp4, got"),
         (lambda: run.save(b"run.gif"), "path must end in .* got b'run.gif'"),
         (lambda: run.plot(plt.subplots(1, 3)[1]), "ax must hold 2 axes, got 3"),
-        (lambda: run.plot(frame=3), "frame must be from -3 to 2, got 3"),
+        (lambda: run.plot(frame=3), "frame must be at most 2, got 3"),
     ):
         with pytest.raises(ValueError, match=told):
             call()

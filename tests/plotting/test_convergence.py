@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 import pytest
 from pictures import texts
 
 from kpegasos.plotting import ConvergenceDisplay
-from kpegasos.theory import weighted_average_bound
 
 CURVES = {
     "iteration": [1, 10, 100],
@@ -31,11 +28,12 @@ def area_of(band):
 
 def test_convergence_median_and_band_of_suboptimality(ax):
     y = "suboptimality"
-    display = show(ax, y=y, optimum=1.0, label="runs", band=(0, 100))
+    display = show(ax, y=y, optimum=1.0, label="runs")
     line, heights = display.lines_[y], area_of(display.bands_[y])[1]
     np.testing.assert_allclose(line.get_ydata(), [3.0, 1.5, 0.25])
     np.testing.assert_array_equal(line.get_xdata(), [1, 10, 100])
-    assert (heights.min(), heights.max()) == (1.0, 4.0)
+    # The 20th percentile of 0, 0.25 and 0.5 at the end, the 80th of 2, 3 and 4 at the beginning.
+    assert (heights.min(), heights.max()) == (pytest.approx(0.1), pytest.approx(3.6))
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
     assert texts(display.legend_) == ["runs"]
 
@@ -65,34 +63,3 @@ def test_convergence_every_horizontal_axis(ax, moons, x):
     np.testing.assert_array_equal(line.get_xdata(), moons[2].history_[x])
     np.testing.assert_array_equal(line.get_ydata(), moons[2].history_["relative_gap"])
     assert display.bands_["relative_gap"] is None
-
-
-def test_convergence_bounds_are_functions_of_the_step_whatever_the_axis(ax):
-    bounds = {"10 / T": lambda T: 10 / T}
-    display = show(ax, x="epoch", y="suboptimality", optimum=0.5, bounds=bounds)
-    line = display.bounds_["10 / T"]
-    np.testing.assert_allclose(line.get_ydata(), 1 / line.get_xdata())
-    assert texts(display.legend_) == ["averaged iterate", "10 / T", "bound vacuous"]
-
-
-def test_convergence_ground_is_shaded_where_the_bound_says_less_than_no_model(ax):
-    theorem = partial(weighted_average_bound, lam=0.01, radius=1.0)
-    bounds = {"10 / T": lambda T: 10 / T, "small": [0.3, 0.2, 0.1], "large": [3, 2, 1]}
-    bounds["theorem"] = theorem
-    display = show(ax, optimum=0.5, bounds=bounds)
-    steps, _ = area_of(display.vacuous_["10 / T"])
-    # 10 / T is at most f(0) − f* = 1/2 from T = 20 on.
-    assert steps.min() == pytest.approx(3), "the theorems hold from 3 on"
-    assert steps.max() == pytest.approx(20, rel=0.02)
-    steps, _ = area_of(display.vacuous_["large"])
-    assert (steps.min(), steps.max()) == (1, 100)
-    assert display.vacuous_["small"] is None
-    # Beside objectives, bounds are added to the optimum.
-    np.testing.assert_allclose(display.bounds_["small"].get_ydata(), [0.8, 0.7, 0.6])
-    line = display.bounds_["theorem"]
-    np.testing.assert_allclose(line.get_ydata(), 0.5 + theorem(line.get_xdata()))
-    # A run that is shorter than 3 steps has none.
-    short = {"iteration": [1, 2], "gap": [2.0, 1.0]}
-    display = ConvergenceDisplay.from_history(short, y="gap", bounds={"theorem": theorem})
-    assert display.bounds_["theorem"].get_xdata().size == 0
-    assert display.vacuous_["theorem"] is None

@@ -1,4 +1,4 @@
-"""Decision regions and margin histograms show predictions, examples and support vectors."""
+"""Decision regions show predictions, examples and support vectors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sklearn.datasets import make_blobs
 from sklearn.svm import SVC
 
 from kpegasos import LinearPegasosSVC, PegasosSVC
-from kpegasos.plotting import DecisionRegionDisplay, MarginHistogramDisplay
+from kpegasos.plotting import DecisionRegionDisplay
 
 
 def test_regions_points_lines_and_rings(ax, moons):
@@ -31,7 +31,8 @@ def test_regions_points_lines_and_rings(ax, moons):
 
 def test_regions_are_stronger_in_colour_where_the_decision_is_larger(ax):
     grid = np.array([1.0, 0.0])  # in descending order, which the surface turns round
-    display = DecisionRegionDisplay.from_predictions(grid, grid, [[-3, -0.5], [0.5, 3]], ax=ax)
+    values = [[-3, -0.5], [0.5, 3]]
+    display = DecisionRegionDisplay(xx=grid, yy=grid, values=values).plot(ax)
     colors = display.surface_.to_rgba(display.surface_.get_array())
     assert colors[1, 1, :3] == pytest.approx(colors[1, 0, :3])
     assert colors[0, 0, 3] == colors[1, 1, 3] > 1.5 * max(colors[0, 1, 3], colors[1, 0, 3])
@@ -99,37 +100,3 @@ def test_regions_several_classes_with_names_and_counts_summed_over_pairs(ax):
     grid = np.column_stack([part.ravel() for part in np.meshgrid(display.xx, display.yy)])
     numbers = np.searchsorted(model.classes_, model.predict(grid))
     np.testing.assert_array_equal(display.values.ravel(), numbers)
-
-
-def test_histogram_bars_count_the_margins_of_each_class(ax, moons):
-    X, y, model = moons
-    display = MarginHistogramDisplay.from_estimator(model, X, y, ax=ax, bins=7)
-    margins = np.where(y == 1, 1, -1) * model.decision_function(X)
-    np.testing.assert_allclose(display.margins, margins)
-    heights = np.array([[bar.get_height() for bar in bars] for bars in display.bars_])
-    edges = np.histogram_bin_edges(margins, 7)
-    for number in range(2):
-        expected = np.histogram(margins[y == number], edges)[0]
-        np.testing.assert_array_equal(heights[number], expected)
-
-
-def test_histogram_legend_tells_the_shares_below_0_and_1(ax):
-    decisions = [-2.0, 0.5, 0.5, 1.0]
-    display = MarginHistogramDisplay.from_predictions([0, 0, 1, 1], decisions, ax=ax)
-    assert texts(display.legend_)[2:] == ["margin 0: 25.0% below", "margin 1: 50.0% below"]
-    assert [line.get_xdata()[0] for line in display.lines_] == [0, 1]
-
-
-@pytest.mark.parametrize("Estimator", [PegasosSVC, SVC])
-def test_histogram_pair_of_several_classes(ax, iris, Estimator):
-    X, y, _ = iris
-    model = Estimator(decision_function_shape="ovr", random_state=0).fit(X, y)
-    display = MarginHistogramDisplay.from_estimator(model, X.tolist(), y, pair=(1, 2), ax=ax)
-    kept = y > 0
-    assert display.y.tolist() == y[kept].tolist()
-    # Of several classes, a positive decision is for the first of the pair.
-    alone = Estimator(decision_function_shape="ovo", random_state=0).fit(X, y)
-    expected = np.where(y[kept] == 2, -1, 1) * alone.decision_function(X)[kept, 2]
-    np.testing.assert_allclose(display.margins, expected)
-    assert np.mean(display.margins > 0) > 0.9
-    assert model.decision_function_shape == "ovr"

@@ -7,7 +7,7 @@ import pytest
 from matplotlib import pyplot as plt
 from pictures import texts
 
-from kpegasos.plotting import ConvergenceDisplay, DecisionRegionDisplay, MarginHistogramDisplay
+from kpegasos.plotting import ConvergenceDisplay, DecisionRegionDisplay
 
 CURVES = ["last iterate", "averaged iterate", "dual bound"]
 REGIONS = ["class 0", "class 1", "support vector", "f(x) = ±1"]
@@ -44,7 +44,6 @@ def test_legends_are_within_the_axes_and_leave_them_wide(moons, style, layout, s
         for draw in (
             lambda ax: ConvergenceDisplay.from_estimator(model, ax=ax),
             lambda ax: DecisionRegionDisplay.from_estimator(model, X, y, ax=ax),
-            lambda ax: MarginHistogramDisplay.from_estimator(model, X, y, ax=ax),
         ):
             figure, axes = plt.subplots(*shape, figsize=figsize, layout=layout, squeeze=False)
             for ax in axes.flat:
@@ -55,15 +54,12 @@ def test_legends_are_within_the_axes_and_leave_them_wide(moons, style, layout, s
 def test_legend_says_what_no_other_of_the_figure_does(moons):
     X, y, model = moons
     _, axes = plt.subplots(2, 2)
-    plain = {"support": [0, 1, 2], "counts": [1, 2, 3]}
-    grid = ([0, 1], [0, 1], np.zeros((2, 2)))
-    regions = [
-        DecisionRegionDisplay.from_predictions(*grid, X, y, **plain, ax=ax) for ax in axes[0]
-    ]
+    rings = {"X": X, "y": y, "support": [0, 1, 2], "counts": [1, 2, 3]}
+    plain = DecisionRegionDisplay(xx=[0, 1], yy=[0, 1], values=np.zeros((2, 2)), **rings)
+    assert texts(plain.plot(axes[0, 0]).legend_) == [*REGIONS[:3], "α = 3", REGIONS[3]]
+    assert plain.plot(axes[0, 1]).legend_ is None
     ConvergenceDisplay.from_estimator(model, ax=axes[1, 0])
     other = ConvergenceDisplay.from_estimator(model, ax=axes[1, 1], color="black")
-    assert texts(regions[0].legend_) == [*REGIONS[:3], "α = 3", REGIONS[3]]
-    assert regions[1].legend_ is None
     assert texts(other.legend_) == CURVES, "these have another colour"
     again = ConvergenceDisplay.from_estimator(model, ax=axes[1, 0])
     assert texts(again.legend_) == 2 * CURVES, "its own axes have two of each"

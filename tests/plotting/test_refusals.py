@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
-from search_cases import CS, GAMMAS, solutions, table
+from search_cases import CS, GAMMAS, search_of, solutions, table
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
@@ -19,8 +19,6 @@ from kpegasos import LinearPegasosSVC, PegasosSVC
 from kpegasos.plotting import (
     ConvergenceDisplay,
     DecisionRegionDisplay,
-    MarginHistogramDisplay,
-    OneVsOneDisplay,
     RegularizationPathDisplay,
     ValidationSurfaceDisplay,
 )
@@ -60,41 +58,29 @@ def search(name):
 
 
 def regions(**change):
-    DecisionRegionDisplay.from_predictions(**{**REGIONS, **change})
+    DecisionRegionDisplay(**{**REGIONS, **change})
 
 
 def regions_of(X):
     DecisionRegionDisplay.from_estimator(iris(), X, np.zeros(len(X)))
 
 
-def margins(y, decisions):
-    MarginHistogramDisplay.from_predictions(y, decisions)
-
-
-def pairs(values=None, **options):
-    if values is not None:
-        return OneVsOneDisplay(values=values, classes="abc")
-    return OneVsOneDisplay.from_estimator(iris(), **options)
-
-
-def surface(results=None, **options):
-    ValidationSurfaceDisplay.from_results(table(SCORES) if results is None else results, **options)
+def surface(results=None, best_index=None, **options):
+    found = search_of(table(SCORES) if results is None else results, best_index)
+    ValidationSurfaceDisplay.from_estimator(found, **options)
 
 
 def surface_of(name):
     ValidationSurfaceDisplay.from_estimator(iris() if name == "iris" else search(name))
 
 
-def kernels(**where):
-    ValidationSurfaceDisplay.from_estimator(search("kernels"), where=where)
-
-
 def plain_surface(**change):
     ValidationSurfaceDisplay(**{"Cs": CS, "gammas": GAMMAS, "scores": SCORES, **change})
 
 
-def path(**options):
-    RegularizationPathDisplay.from_results(table(SCORES), **options)
+def path(results=None, **options):
+    found = search_of(table(SCORES) if results is None else results)
+    RegularizationPathDisplay.from_estimator(found, **options)
 
 
 def path_of(change=None, **options):
@@ -104,15 +90,15 @@ def path_of(change=None, **options):
 
 
 def plain_path(curve, **options):
-    RegularizationPathDisplay(Cs=CS, curves={"score": curve}, **options)
+    RegularizationPathDisplay(Cs=CS, values=curve, **options)
 
 
 def convergence(runs=CURVES, **options):
     ConvergenceDisplay.from_history(runs, ax=Figure().subplots(), **options)
 
 
-def history_of(model, **options):
-    ConvergenceDisplay.from_estimator(model, **options)
+def history_of(model):
+    ConvergenceDisplay.from_estimator(model)
 
 
 def says(*parts):
@@ -128,56 +114,34 @@ def says(*parts):
         (lambda: regions(counts=[1.0]), (r"counts .*2 support vectors, got shape \(1,\)",)),
         (lambda: regions(counts=[1.0, -1.0]), ("counts must not be negative, got -1",)),
         (lambda: regions_of(np.zeros((9, 4))), (r"X must have shape \(n, 2\), got \(9, 4\)",)),
-        (lambda: margins([0, 0], [1.0, 1.0]), ("y must hold labels of two classes", r"got \[0\]")),
-        (lambda: margins([0, 1], [1.0]), (r"decisions must have shape \(2,\)", r"got \(1,\)")),
-        (lambda: margins([0, 1], [1.0, np.nan]), ("margins must be finite", "got 1 that are not")),
-        (lambda: MarginHistogramDisplay(margins=[], y=[]), ("margins must be finite", "got none")),
-        (lambda: margins([0, 1], MASKED), ("decisions must have no masked entries, got 1",)),
-        (lambda: pairs(metrics=["speed"]), ("metrics must be columns of a history", "'speed'")),
-        (lambda: pairs(labels=["a"]), ("labels must name each of the 3 classes", "got 1 names")),
-        (lambda: pairs(metrics=[]), ("values must hold at least one quantity", "got none")),
-        (lambda: pairs({"gap": [1, 2]}), (r"\(3,\)", "3 classes", r"got \(2,\)")),
-        (lambda: pairs(ax=Figure().subplots()), ("ax must hold 3 axes", "got 1")),
         (lambda: surface_of("one gamma"), ("two values", "got 3 and 1", "Regularization")),
-        (lambda: surface_of("scale"), ("number for gamma", "got 'scale'")),
-        (lambda: surface_of("C"), ("the parameter gamma", r"got \['C'\]", "Path")),
+        (lambda: surface_of("scale"), ("number for param_gamma", "got 'scale'")),
+        (lambda: surface_of("C"), ("one parameter gamma", r"got \['param_C'\]", "Path")),
         (lambda: surface_of("scattered"), ("a grid of C and gamma", "got 6 cells")),
-        (lambda: kernels(kernel="linear"), ("positive number for gamma", "got none in some")),
-        (lambda: kernels(kernel="poly"), ("where must be the values of some cell", "poly")),
-        (lambda: kernels(degree=3), ("where must name parameters", "got 'degree'")),
-        (lambda: surface_of("iris"), ("search must be", "cv_results_", "got PegasosSVC")),
-        (lambda: surface(SHORT, panels="seconds"), ("an entry for each cell", "got 5 of 6")),
-        (lambda: surface(panels="speed"), ("panels must name columns of cv_results", "'speed'")),
-        (lambda: surface(panels="seconds"), ("'seconds' without its column 'mean_fit_time'",)),
-        (lambda: surface(panels=[]), ("panels must name some of", r"got \[\]")),
+        (lambda: surface_of("kernels"), ("positive number for param_gamma", "got")),
+        (lambda: surface_of("iris"), ("search must be", "cv_results_", "PegasosSVC")),
         (lambda: surface(best_index=6), ("best_index must be at most 5", "got 6")),
-        (lambda: surface(metric="f1"), ("metric must be one of the scores", "score", "got 'f1'")),
+        (lambda: surface(metric="f1"), ("the column 'mean_test_f1'", "got 11 others")),
+        (lambda: surface({**table(SCORES), "param_C": [1.0]}), ("of the 6 cells", "got 1")),
         (lambda: plain_surface(scores=np.ones((3, 2))), (r"scores .*\(2, 3\)", r"got \(3, 2\)")),
         (lambda: plain_surface(Cs=CS[::-1]), ("Cs must be increasing positive numbers", "got")),
-        (lambda: plain_surface(chosen=(3, 4)), ("chosen must be a C and a γ", r"got \(3, 4\)")),
-        (lambda: path_of({"relative_gaps": [0.1]}), (r"path\.relative_gaps", r"got shape \(1,\)")),
-        (lambda: path_of(scores=[0.1, 0.2]), ("scores must have an entry", r"got shape \(1, 2\)")),
-        (lambda: path_of(panels="speed"), ("panels must name some of", r"got \['speed'\]")),
-        (lambda: path_of(ax=Figure().subplots()), ("ax must hold 3 axes", "got 1")),
-        (lambda: path(panels="speed"), ("panels must name columns", "got 'speed'")),
+        (lambda: plain_surface(chosen=6), ("chosen must be at most 5", "got 6")),
+        (lambda: path_of({"n_support": [1]}, y="n_support"), (r"path\.n_support", r"shape \(1,\)")),
+        (lambda: path_of(y="speed"), ("path must have speed",)),
+        (lambda: path(y="speed"), ("cv_results must have the column 'speed'",)),
+        (lambda: path(SHORT, y="mean_fit_time"), ("each of the 6 cells", r"got shape \(5,\)")),
         (lambda: plain_path(SCORES[0], chosen=0), ("chosen must be a positive", "got 0")),
-        (lambda: plain_path([1.0]), (r"curves\['score'\]", "each of the 3", "got shape")),
+        (lambda: plain_path([1.0]), ("values must have an entry for each of the 3", "got shape")),
         (lambda: convergence(y="suboptimality"), ("optimum must be given", "got None")),
         (lambda: convergence(y=["gap", "dual_bound"]), ("y must name columns of one kind", "got")),
         (lambda: convergence(x="cache_hits"), ("x must be one of", "got 'cache_hits'")),
         (lambda: convergence(x="seconds"), ("must have the column 'seconds' for x or y",)),
         (lambda: convergence(label="one"), ("label must name each of the 3 curves", "got 1")),
-        (lambda: convergence(bounds={"b": abs}), ("optimum must be given", "got None")),
-        (lambda: convergence(y="epoch", bounds={"b": abs}), ("bounds must stand beside", "got")),
-        (lambda: convergence(optimum=0, bounds={"b": np.mean}), (r"bounds\['b'\]", r"shape \(\)")),
-        (lambda: convergence(RUNS, y="gap"), (r"same checkpoints, got \[1, 2\]",)),
-        (
-            lambda: ConvergenceDisplay(positions=[1], curves={"gap": [1, 2]}),
-            ("1 checkpoints, got 2",),
-        ),
+        (lambda: convergence(RUNS, y="gap"), ("runs must have the same checkpoints", "got")),
+        (lambda: convergence([]), ("runs must be a history", r"got \[\]")),
+        (lambda: convergence({**CURVES, "gap": [1]}, y="gap"), ("3 checkpoints, got 1",)),
         (lambda: history_of(stream()), ("history_", "got LinearPegasosSVC")),
-        (lambda: history_of(iris()), ("pair must name two of the 3 classes", "got None")),
-        (lambda: history_of(iris(), pair=(0, 0)), ("pair must name two of the", "got")),
+        (lambda: history_of(iris()), ("of several classes from_history takes each", "PegasosSVC")),
     ],
 )
 def test_what_does_not_fit_is_refused(call, parts):

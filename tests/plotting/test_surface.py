@@ -1,0 +1,129 @@
+"""Cells of a search are where they are, what they are, and marked if as good as the best."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from pictures import texts
+from search_cases import CS, GAMMAS, search_of, table
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401
+from sklearn.model_selection import GridSearchCV, HalvingGridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from kpegasos.plotting import ValidationSurfaceDisplay
+
+SCORES = [[0.5, 0.6, 0.7], [0.8, 0.9, 0.88]]
+GRID = {"C": CS, "gamma": GAMMAS}
+WITHIN = "within one standard error of the best"
+
+
+def drawn(results=None, best_index=None, **options):
+    search = search_of(table(SCORES) if results is None else results, best_index)
+    return ValidationSurfaceDisplay.from_estimator(search, **options)
+
+
+def cells(display):
+    return np.ma.filled(display.image_.get_array().astype(float), np.nan)
+
+
+def places(marks):
+    """Rows and columns of the cells that marks are in."""
+    columns, rows = marks.get_data()
+    return np.transpose([np.floor(rows), columns]).astype(int).tolist()
+
+
+def test_surface_cells_are_the_mean_scores_with_a_star_in_the_chosen_one(ax, moons):
+    search = GridSearchCV(SVC(), GRID, cv=3).fit(*moons[:2])
+    display = ValidationSurfaceDisplay.from_estimator(search, ax=ax)
+    means = search.cv_results_["mean_test_score"]
+    np.testing.assert_array_equal(cells(display), means.reshape(3, 2).T)
+    splits = np.array([search.cv_results_[f"split{k}_test_score"] for k in range(3)])
+    errors = splits.std(axis=0, ddof=1) / np.sqrt(3)
+    np.testing.assert_allclose(display.standard_errors.T.ravel(), errors)
+    chosen = search.best_params_
+    at = [GAMMAS.index(chosen["gamma"]), CS.index(chosen["C"])]
+    assert places(display.star_) == [at]
+    assert places(drawn(best_index=0).star_) == [[0, 0]]
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["0.1", "1", "10"]
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["0.5", "2"]
+    assert [text.get_text() for text in display.texts_] == [
+        f"{score:.3f}" for score in cells(display).ravel()
+    ]
+
+
+def test_surface_dots_are_in_the_cells_within_one_standard_error_of_the_best():
+    # 0.1 / sqrt(5 - 1) below 0.9 is 0.85.
+    display = drawn()
+    assert display.within_.tolist() == [[False] * 3, [False, True, True]]
+    assert places(display.dots_) == [[1, 1], [1, 2]]
+    assert texts(display.legend_) == [WITHIN, "chosen cell"]
+    wide = drawn(table(SCORES, deviations=0.21))
+    assert wide.within_.tolist() == [[False] * 3, [True, True, True]]
+    alone = drawn(table(SCORES, n_splits=1))
+    assert alone.dots_ is None
+    assert texts(alone.legend_) == ["chosen cell"]
+
+
+def test_surface_missing_cells_are_blank_and_not_dropped(ax):
+    scores = [[0.5, np.nan, 0.7], [np.nan, 0.9, 0.88]]
+    display = drawn(table(scores), ax=ax)
+    np.testing.assert_array_equal(cells(display), scores)
+    assert len(display.texts_) == 4
+    display = drawn(table(np.full((2, 3), np.nan)))
+    assert display.chosen is display.star_ is display.legend_ is None
+
+
+def test_surface_legend_stands_above_the_cells():
+    display = drawn()
+    display.figure_.draw_without_rendering()
+    legend, cells = display.legend_.get_window_extent(), display.ax_.get_window_extent()
+    assert cells.y1 <= legend.y0 < legend.y1 <= display.figure_.bbox.y1
+
+
+def test_surface_of_many_cells_has_no_numbers_and_few_ticks(ax):
+    scores = np.arange(160.0).reshape(8, 20)
+    values = {"Cs": np.logspace(-1, 2, 20), "gammas": np.logspace(-2, 2, 8)}
+    display = ValidationSurfaceDisplay(scores=scores, **values).plot(ax)
+    assert display.texts_ == []
+    labels = [tick.get_text() for tick in ax.get_xticklabels()]
+    assert labels == [f"{C:.3g}" for C in values["Cs"][::2]]
+    assert len(ax.get_yticklabels()) == 8
+
+
+@pytest.mark.parametrize("as_frame", [False, True])
+def test_surface_of_a_step_and_of_several_metrics_is_that_of_one(moons, as_frame):
+    scoring, pipeline = ["accuracy", "f1"], make_pipeline(StandardScaler(), SVC())
+    grid = {f"svc__{name}": values for name, values in GRID.items()}
+    search = GridSearchCV(pipeline, grid, cv=3, scoring=scoring, refit="f1").fit(*moons[:2])
+    means = search.cv_results_["mean_test_f1"].reshape(3, 2).T
+    if as_frame:
+        search.cv_results_ = pd.DataFrame(search.cv_results_)
+    display = ValidationSurfaceDisplay.from_estimator(search, metric="f1")
+    np.testing.assert_array_equal(cells(display), means)
+
+
+def test_surface_of_successive_halving_shows_the_last_score_of_a_cell(moons):
+    search = HalvingGridSearchCV(SVC(), GRID, cv=3, random_state=0).fit(*moons[:2])
+    display = ValidationSurfaceDisplay.from_estimator(search)
+    results = search.cv_results_
+    last = {}
+    for params, score in zip(results["params"], results["mean_test_score"], strict=True):
+        last[params["gamma"], params["C"]] = score
+    assert len(results["params"]) > len(last) == 6
+    for (gamma, C), score in last.items():
+        assert cells(display)[GAMMAS.index(gamma), CS.index(C)] == score
+
+
+def test_surface_other_parameters_are_those_of_the_chosen_cell(moons):
+    grid = [{"kernel": ["linear"], "C": CS}, {"kernel": ["rbf", "sigmoid"], **GRID}]
+    search = GridSearchCV(SVC(), grid, cv=3).fit(*moons[:2])
+    results = search.cv_results_
+    kernels = [params["kernel"] for params in results["params"]]
+    for kernel in ("rbf", "sigmoid"):
+        chosen = kernels.index(kernel)
+        display = ValidationSurfaceDisplay.from_estimator(search_of(results, chosen))
+        means = results["mean_test_score"][np.array(kernels) == kernel].reshape(3, 2).T
+        np.testing.assert_array_equal(cells(display), means)
