@@ -150,7 +150,7 @@ def test_site_builds_without_warnings(tmp_path):
         assert f'id="kpegasos.{name}"' in page
     experiments = (site / "experiments.html").read_text(encoding="utf-8")
     for figure in (ROOT / "figures").glob("*.png"):
-        assert f'id="experiment-{figure.stem.replace("_", "-")}"' in experiments
+        assert f'id="{figure.stem.replace("_", "-")}"' in experiments
     for example in (DOCS / "examples").glob("plot_*.py"):
         assert (site / "auto_examples" / f"{example.stem}.html").exists()
     everything = "".join(page.read_text(encoding="utf-8") for page in site.rglob("*.html"))
