@@ -258,6 +258,17 @@ def test_extras_are_imported_where_they_are_used():
     assert faults(modules, lambda path: set(imports_at_the_top(path)) - there) == {}
 
 
+def test_oldest_versions_that_are_promised_are_those_that_are_tested():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    lines = sum(project["optional-dependencies"].values(), project["dependencies"])
+    oldest = re.compile(r"([\w-]+)(?:\[\w+\])?>=([\d.]+)")
+    promised = {found[1]: found[2] for found in map(oldest.match, lines) if found}
+    constraints = (ROOT / ".ci" / "constraints-lowest.txt").read_text(encoding="utf-8")
+    tested = dict(re.findall(r"^([\w-]+)==([\d.]+)\.\*$", constraints, re.MULTILINE))
+    assert tested.items() <= promised.items()
+    assert {oldest.match(line)[1] for line in project["dependencies"]} <= set(tested)
+
+
 def test_every_machine_constant_can_be_found_again():
     assert set(tune.constants()) == set(tune.FIT_OF)
     assert set(tune.FIT_OF.values()) <= set(FITS)
