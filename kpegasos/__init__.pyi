@@ -22,7 +22,6 @@ from .kernels.functions import (
 from .kernels.matrix import KernelMatrix
 from .kernels.pairwise import PairwiseKernel
 from .large.chunks import ArrayChunks, fit_chunks
-from .model_selection.forecasts import Forecast, forecast
 from .model_selection.search import PegasosSVCCV
 from .rows.cached import CachedRows, UncachedRows
 from .rows.choose import make_rows
@@ -43,7 +42,6 @@ __all__ = [
     "Cosine",
     "DelayedInverse",
     "FeatureRows",
-    "Forecast",
     "GramRows",
     "History",
     "InverseSquareRoot",
@@ -65,7 +63,6 @@ __all__ = [
     "Sigmoid",
     "UncachedRows",
     "fit_chunks",
-    "forecast",
     "linear_rows",
     "load",
     "make_kernel",

@@ -33,7 +33,7 @@ from kpegasos import datasets, plotting, reference, theory
 MODULES = (kpegasos, theory, datasets, plotting, reference)
 #: Public names that are not called with parameters of a user's choice, and why.
 NOT_CALLED = {
-    "a record": "Dataset Forecast History Iterates Problem Record RegularizationPath Result",
+    "a record": "Dataset History Iterates Problem Record RegularizationPath Result",
     "a protocol": "Kernel",
     "downloads, or reads a large set": "fetch load_adult load_covtype "
     "load_fashion_mnist load_mnist load_rcv1_sample load_usps",

@@ -50,9 +50,8 @@ def searched(X, labels, folds, kernels, Cs=CS, n_jobs=1, **changed):
         "on_kernel": on_kernel,
         "seed": 0,
     }
-    numbered = dict(enumerate(kernels))
     with at_work(n_jobs):
-        search_surface(X, labels, folds, numbered, np.array(Cs), **{**settings, **changed})
+        search_surface(X, labels, folds, kernels, np.array(Cs), **{**settings, **changed})
     return outcomes
 
 

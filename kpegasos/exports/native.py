@@ -44,7 +44,6 @@ TRUSTED = tuple(
         "kpegasos.kernels.functions": " ".join(sorted({k.__name__ for k in KERNELS.values()})),
         "kpegasos.losses.classification": "Hinge Logistic SmoothedHinge SquaredHinge",
         "kpegasos.losses.regression": "EpsilonInsensitive Huber SquaredEpsilonInsensitive",
-        "kpegasos.model_selection.results": "Chosen KernelOutcome PairCells SearchRecord",
         "kpegasos.model_selection.scoring": "DecisionsAsFeatures",
         "kpegasos.model_selection.search": "PegasosSVCCV",
         "kpegasos.rows.base": "GramDecisions KernelDecisions",

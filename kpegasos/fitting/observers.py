@@ -219,7 +219,7 @@ def progress_bar(
 
 @contextmanager
 def cell_bar(
-    enabled: bool, name: str, cells: int, done: int = 0, unit: str = "cells"
+    enabled: bool, name: str, cells: int, unit: str = "cells"
 ) -> Iterator[Callable[[float], None]]:
     """Yield a function ``advance(n_cells)`` to call when cells are done, from any thread.
 
@@ -231,15 +231,13 @@ def cell_bar(
         What is being searched.
     cells : int
         How many cells there are.
-    done : int, default=0
-        How many of them are done.
     unit : str, default="cells"
         What they are called.
     """
     if not enabled:
         yield lambda n_cells: None
         return
-    parts = [float(done)]
+    parts = [0.0]
 
     def text() -> str:
         now = sum(parts)

@@ -1,6 +1,5 @@
 """The search over C and the kernel's parameters, on shared kernel values.
 
-Lives here: `PegasosSVCCV`, its grids, folds, scores, calibration and tables; the solver of cells;
-`forecast`, what a fit will take.
+Lives here: `PegasosSVCCV`, its grids, folds, scores, calibration and tables; the solver of cells.
 May import: `kpegasos.estimators` and the rooms below it.
 """

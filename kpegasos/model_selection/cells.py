@@ -38,8 +38,8 @@ T = TypeVar("T")
 Job = Callable[[], bool | None]
 #: Jobs that share something which is made before the first and given up after the last.
 Work = AbstractContextManager[list[Job]]
-#: Begins to solve some folds from one of the values of C on.
-Paths = Callable[[slice, int], PathRun]
+#: Begins to solve some folds.
+Paths = Callable[[slice], PathRun]
 #: Passes over the examples that the working sets of one cell come to at the most.
 _MAX_EPOCHS = 1000
 #: Folds whose states may be kept at the same time, at the most.
@@ -177,17 +177,14 @@ class Task:
                 return make()
         return None
 
-    def paths(self, pair: Pair, rows: RowSource, *, from_first: bool = True) -> Paths:
-        """Prepare to solve folds of a pair along C, over all examples at first.
+    def paths(self, pair: Pair, rows: RowSource) -> Paths:
+        """Prepare to solve folds of a pair along C, from the first C over all examples.
 
         Parameters
         ----------
         pair : Pair
         rows : RowSource
             Of its members, with room for a few rows.
-        from_first : bool, default=True
-            Whether some fold begins at the first value of C. It has no neighbour to start from;
-            later ones gain nothing by a start from all examples over that from the value before.
         """
         weights = np.ascontiguousarray(self.weights[:, pair.members])
 
@@ -196,15 +193,12 @@ class Task:
         def run_of(weights: np.ndarray, Cs: np.ndarray) -> PathRun:
             return PathRun(y, weights, rows, Cs, tol=tol, max_epochs=_MAX_EPOCHS, alone=alone)
 
-        whole: PathRun | None = None
-        if from_first:
-            whole = run_of(weights.max(axis=0)[None], self.Cs[:1])
-            whole.advance(self.stopper)
+        whole = run_of(weights.max(axis=0)[None], self.Cs[:1])
+        whole.advance(self.stopper)
 
-        def begin(folds: slice, first: int) -> PathRun:
-            run = run_of(weights[folds], self.Cs[first:])
-            may_start = first == 0 and self.stopper.lasts()
-            if may_start and whole is not None and whole.finished:
+        def begin(folds: slice) -> PathRun:
+            run = run_of(weights[folds], self.Cs)
+            if self.stopper.lasts() and whole.finished:
                 run.start_from(whole)
             return run
 
@@ -221,10 +215,9 @@ class Task:
             self.on_cells(n_cells)
 
 
-def _share_seconds(outcome: KernelOutcome, before: np.ndarray, seconds: float) -> None:
-    """Divide seconds among the cells that have been done since."""
-    new = outcome.done & ~before
-    outcome.seconds[new] += seconds / max(1.0, float(new.sum()))
+def _share_seconds(outcome: KernelOutcome, seconds: float) -> None:
+    """Divide seconds among the cells that are done."""
+    outcome.seconds[outcome.done] += seconds / max(1.0, float(outcome.done.sum()))
 
 
 # --- folds of a binary problem ---
@@ -244,32 +237,30 @@ def binary_work(
     make_rows : callable
         Makes the rows of all examples.
     """
-    begin, before = time.perf_counter(), outcome.done.copy()
-    folds = np.flatnonzero(~before.all(axis=1)).tolist()
-    rows = task.made(make_rows) if folds else None
+    begin = time.perf_counter()
+    rows = task.made(make_rows)
     if rows is None:
         yield []
     else:
-        paths = task.paths(task.pairs[0], rows, from_first=not before[folds, 0].all())
+        paths = task.paths(task.pairs[0], rows)
         shared = time.perf_counter() - begin
-        of_folds = [_solve_fold(task, outcome, paths, fold) for fold in folds]
+        of_folds = [_solve_fold(task, outcome, paths, fold) for fold in range(len(task.tests))]
         yield [partial(next, of_fold, False) for of_fold in of_folds]
         outcome.evaluations += rows.evaluations
         rows.close()
-        _share_seconds(outcome, before, shared)
+        _share_seconds(outcome, shared)
     task.tell(outcome)
 
 
 def _solve_fold(task: Task, outcome: KernelOutcome, begin: Paths, fold: int) -> Iterator[bool]:
-    """Solve the values of C that a fold lacks; between two of them others may have their turn."""
-    first = int(np.argmin(outcome.done[fold]))
-    run, reason = begin(slice(fold, fold + 1), first), None
+    """Solve the values of C of a fold; between two of them others may have their turn."""
+    run, reason = begin(slice(fold, fold + 1)), None
     while reason is None and not run.finished:
         before, seconds = run.n_solved, run.seconds
         reason = run.advance(task.stopper, before + 1)
         found = run.solutions(task.stopper, before)
         n_good = task.n_good(found.relative_gaps)
-        solved = slice(first + before, first + before + n_good)
+        solved = slice(before, before + n_good)
         outcome.decisions[fold][solved, :, 0] = found.margins[:n_good, task.tests[fold]]
         outcome.relative_gaps[fold, solved] = found.relative_gaps[:n_good]
         outcome.n_support[fold, solved] = np.count_nonzero(found.coefs[:n_good], axis=1)
@@ -421,18 +412,18 @@ def pairs_work(
     ----------
     task : Task
     outcome : KernelOutcome
-        Filled in when all pairs are solved; until then it keeps those that are.
+        Filled in when all pairs are solved.
     make_rows : callable
         Makes what the rows of pairs share.
     """
-    begin, before = time.perf_counter(), outcome.done.copy()
-    rows = None if before.all() else task.made(make_rows)
+    begin, solved = time.perf_counter(), dict[int, list[PairCells]]()
+    rows = task.made(make_rows)
 
     def solve(rows: PairRows, pair: Pair) -> None:
         source = task.made(partial(rows.of_pair, pair))
         if source is None:
             return
-        run = task.paths(pair, source)(slice(None), 0)
+        run = task.paths(pair, source)(slice(None))
         run.advance(task.stopper)
         found, n_Cs = run.solutions(task.stopper), task.Cs.size
         evaluations = source.evaluations
@@ -447,7 +438,7 @@ def pairs_work(
         with task.lock:
             outcome.evaluations += evaluations
             if is_whole:
-                outcome.pairs[pair.number] = cells
+                solved[pair.number] = cells
         if is_whole:
             task.tell_cells(outcome.done.size / len(task.pairs))
 
@@ -455,16 +446,13 @@ def pairs_work(
         yield []
     else:
         shared = time.perf_counter() - begin
-        left = [pair for pair in task.pairs if pair.number not in outcome.pairs]
-        yield [partial(solve, rows, pair) for pair in left]
-        if len(outcome.pairs) == len(task.pairs):
+        yield [partial(solve, rows, pair) for pair in task.pairs]
+        if len(solved) == len(task.pairs):
             begin = time.perf_counter()
             for fold in range(len(task.tests)):
-                found = [outcome.pairs[pair.number][fold] for pair in task.pairs]
-                _join_pairs(task, outcome, rows, fold, found)
-            if outcome.done.all():
-                outcome.pairs = {}
-            _share_seconds(outcome, before, shared + time.perf_counter() - begin)
+                cells = [solved[pair.number][fold] for pair in task.pairs]
+                _join_pairs(task, outcome, rows, fold, cells)
+            _share_seconds(outcome, shared + time.perf_counter() - begin)
         outcome.evaluations += rows.evaluations
     task.tell(outcome)
 
@@ -536,5 +524,5 @@ def single_fits_work(
         task.tell_cells(1)
 
     # All folds have a value of C before the next.
-    yield [partial(fit, fold, position) for position, fold in np.argwhere(~outcome.done.T).tolist()]
+    yield [partial(fit, fold, position) for position, fold in np.ndindex(outcome.done.T.shape)]
     task.tell(outcome)

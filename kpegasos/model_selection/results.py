@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,8 +58,6 @@ class KernelOutcome:
         Cells that have a model. One that did not reach ``tol`` has one, and its gap says so.
     evaluations : int
         Kernel values computed.
-    pairs : dict of int to list of PairCells
-        Pairs of several classes that are solved in all folds, as long as others are not.
     """
 
     number: int
@@ -69,7 +67,6 @@ class KernelOutcome:
     seconds: np.ndarray
     done: np.ndarray
     evaluations: int = 0
-    pairs: dict[int, list[PairCells]] = field(default_factory=dict)
 
     @classmethod
     def empty(cls, number: int, folds: Folds, n_Cs: int, n_pairs: int) -> KernelOutcome:
@@ -118,8 +115,6 @@ class SearchRecord:
 (n_folds, n_kernels, n_Cs)
         float64, NaN for cells that are not done.
     done : ndarray of shape (n_folds, n_kernels, n_Cs), bool
-    unfinished : dict of int to KernelOutcome
-        Outcomes of kernels that were begun, to go on from.
     evaluations : ndarray of shape (n_kernels,), int64
         Kernel values computed.
     best : Chosen or None
@@ -130,12 +125,11 @@ class SearchRecord:
         self.scores, self.relative_gaps, self.n_support = np.full((3, *shape), np.nan)
         self.fit_seconds, self.score_seconds = np.full((2, *shape), np.nan)
         self.done = np.zeros(shape, dtype=bool)
-        self.unfinished: dict[int, KernelOutcome] = {}
         self.evaluations = np.zeros(shape[1], dtype=np.int64)
         self.best: Chosen | None = None
 
     def take(self, outcome: KernelOutcome, grid: Grid, folds: Folds, score: HeldOutScorer) -> None:
-        """Score the cells of a kernel that are new.
+        """Score the cells of a kernel that are done.
 
         Parameters
         ----------
@@ -146,9 +140,9 @@ class SearchRecord:
         """
         number = outcome.number
         for fold, test in enumerate(folds.tests):
-            new = np.flatnonzero(outcome.done[fold] & ~self.done[fold, number])
-            rows = score.rows(test) if new.size else None
-            for C in new.tolist():
+            done = np.flatnonzero(outcome.done[fold])
+            rows = score.rows(test) if done.size else None
+            for C in done.tolist():
                 begin = time.perf_counter()
                 cell = (fold, number, C)
                 self.scores[cell] = score(test, outcome.decisions[fold][C], rows)
@@ -164,10 +158,6 @@ class SearchRecord:
             if self.best is None or rank > self.best.rank:
                 decisions = [each[C].copy() for each in outcome.decisions]
                 self.best = Chosen(rank, number, C, decisions)
-        if outcome.done.all():
-            self.unfinished.pop(number, None)
-        else:
-            self.unfinished[number] = outcome
 
 
 def _mean_score(scores: np.ndarray) -> float:

@@ -79,16 +79,6 @@ _WITHOUT_MODEL = (
 )
 
 
-class OtherSearchError(ValueError):
-    """A warm start is given data, folds or parameters of another search."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "warm_start=True goes on with the earlier search and needs the same X, y, "
-            "sample_weight, folds and parameters, got others"
-        )
-
-
 class _OfTheBest:
     """An attribute of a search that has chosen a cell; says why there is none."""
 
@@ -186,9 +176,6 @@ class PegasosSVCCV(
         Break ties of the vote by the decisions instead of by the order of the classes.
     n_jobs : int, default=None
         Number of threads at the most, all if None; what is found is the same.
-    warm_start : bool, default=False
-        Whether another ``fit`` on the same data, folds and parameters goes on with the cells that
-        are missing. Functions are the same if all that they do is.
     verbose : bool, default=False
         Whether a progress bar is shown.
     random_state : int, RandomState or None, default=None
@@ -256,8 +243,8 @@ class PegasosSVCCV(
     refit. One that stops a task stops the search, and the best of the complete cells is chosen.
 
     Ctrl-C stops a search: the estimator gets all attributes of the cells that are done, without a
-    refitted model, and ``KeyboardInterrupt`` is raised. With ``warm_start``, the next ``fit`` goes
-    on from there. A second Ctrl-C raises at once and leaves the earlier model.
+    refitted model, and ``KeyboardInterrupt`` is raised. A second Ctrl-C raises at once and leaves
+    the earlier model.
 
     See Also
     --------
@@ -304,7 +291,6 @@ class PegasosSVCCV(
         decision_function_shape: str = "ovr",
         break_ties: bool = False,
         n_jobs: int | None = None,
-        warm_start: bool = False,
         verbose: bool = False,
         random_state: Any = None,
     ) -> None: ...
@@ -341,8 +327,6 @@ class PegasosSVCCV(
     refit_time_: float
     support_vectors_: Any
     calibrator_: Any
-    _states: SearchRecord | None
-    _states_origin: Any
 
     # --- fit ---
 
@@ -389,7 +373,7 @@ class PegasosSVCCV(
             stopper.limit(settings.max_time)
             stopper.presses_kept = 1
             with at_work(settings.n_jobs):
-                _solve_missing(plan, settings, stopper, callbacks)
+                _solve(plan, settings, stopper, callbacks)
             found = _found_by(plan, stopper)
             if self.refit and "best_params_" in found and not stopper.interrupted:
                 stopper.presses_kept = 0  # the fit of the model bears the first itself
@@ -522,7 +506,7 @@ class PegasosSVCCV(
 
 
 class _Plan(NamedTuple):
-    """The plan of a search, and its progress.
+    """The plan of a search, and what it has found.
 
     Attributes
     ----------
@@ -537,10 +521,6 @@ class _Plan(NamedTuple):
         Of all examples.
     score : HeldOutScorer
     record : SearchRecord
-        That of an earlier fit where this one goes on from it. It only ever gains cells, so that
-        an error leaves it as good as it was.
-    origin : Origin or None
-        By which a warm start knows the search.
     """
 
     search: Any
@@ -552,7 +532,6 @@ class _Plan(NamedTuple):
     targets: Targets
     score: HeldOutScorer
     record: SearchRecord
-    origin: Any
 
     @property
     def best_index(self) -> int:
@@ -577,8 +556,7 @@ def _settings_of(search: Any) -> Settings:
     ValueError
         Naming the parameter, what was expected and what came.
     """
-    for name in ("refit", "warm_start"):
-        as_flag(name, getattr(search, name))
+    as_flag("refit", search.refit)
     choices = ("sigmoid", "isotonic")
     calibration = optional(as_choice, "calibration", search.calibration, choices=choices)
     if calibration is not None and not search.refit:
@@ -601,7 +579,7 @@ def _make_plan(
     *,
     weighted: bool,
 ) -> _Plan:
-    """Make cells of the parameters, and find out which are done.
+    """Make the cells of the parameters.
 
     Parameters
     ----------
@@ -647,32 +625,15 @@ def _make_plan(
             stacklevel=5,  # the caller of fit, beyond its decorator
         )
     score.try_out(folds.tests[0], targets)
-    record, origin = SearchRecord(grid, folds), None
-    if search.warm_start:
-        parameters = {
-            "kernel": search.kernel,
-            "candidates": [candidate.parameters for candidate in grid.candidates],
-            "intercept": search.intercept_scaling if search.fit_intercept else 0.0,
-            "free_intercept": search.fit_intercept == "free",
-            "accuracy": search.tol,
-            "votes": (search.decision_function_shape, search.break_ties),
-            "scoring": search.scoring,
-        }
-        data = [X, y, folds.weights, *folds.tests, own_weight]
-        origin = origin_of(parameters, data, grid.kernels[0])
-        earlier = getattr(search, "_states", None)
-        if earlier is not None and not is_same_origin(origin, search._states_origin):
-            raise OtherSearchError
-        record = earlier or record
-    return _Plan(search, X, y, weight, grid, folds, targets, score, record, origin)
+    record = SearchRecord(grid, folds)
+    return _Plan(search, X, y, weight, grid, folds, targets, score, record)
 
 
-def _solve_missing(
+def _solve(
     plan: _Plan, settings: Settings, stopper: Stopper, callbacks: CallbackObserver | None
 ) -> None:
-    """Solve the cells that are missing, and score those that come."""
+    """Solve all cells, and score those that come."""
     search, grid, folds, record = plan.search, plan.grid, plan.folds, plan.record
-    missing = np.flatnonzero(~record.done.all(axis=(0, 2))).tolist()
     told = callbacks
 
     def on_kernel(outcome: KernelOutcome) -> None:
@@ -687,19 +648,16 @@ def _solve_missing(
                 told = observer
 
     if callbacks is not None:
-        callbacks.begin_fit(len(missing) + 1)  # the refit
-    if not missing:
-        return
+        callbacks.begin_fit(len(grid.kernels) + 1)  # the refit
     assert settings.tol is not None
-    certified = all(grid.is_certified(number) for number in missing)
-    n_done = int(record.done.sum())
+    certified = all(map(grid.is_certified, range(len(grid.kernels))))
     name = type(search).__name__
-    with cell_bar(bool(search.verbose), name, record.done.size, n_done) as advance:
+    with cell_bar(bool(search.verbose), name, record.done.size) as advance:
         search_surface(
             plan.X,
             plan.targets.labels,
             folds,
-            {number: grid.kernels[number] for number in missing},
+            grid.kernels,
             grid.Cs,
             tol=settings.tol,
             intercept_scaling=settings.intercept_scaling,
@@ -709,7 +667,6 @@ def _solve_missing(
             stopper=stopper,
             on_kernel=on_kernel,
             on_cells=advance,
-            known=record.unfinished,
             seed=0 if certified else draw_seed(search.random_state),
         )
 
@@ -733,8 +690,6 @@ def _found_by(plan: _Plan, stopper: Stopper) -> dict[str, Any]:
         "kernel_evaluations_": int(record.evaluations.sum()),
         "missing_": missing_cells(record, grid),
         "status_": status,
-        "_states": record if plan.search.warm_start else None,
-        "_states_origin": plan.origin,
     }
     if record.best is None:
         return found

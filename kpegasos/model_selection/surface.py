@@ -7,7 +7,7 @@ the same rows, so margins of held-out examples come with the others. Scores are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -43,7 +43,7 @@ def search_surface(
     X: Any,
     labels: np.ndarray,
     folds: Folds,
-    kernels: Mapping[int, Kernel | None],
+    kernels: Sequence[Kernel | None],
     Cs: np.ndarray,
     *,
     tol: float,
@@ -55,7 +55,6 @@ def search_surface(
     seed: int,
     free_intercept: bool = False,
     on_cells: Callable[[float], None] = lambda n_cells: None,
-    known: Mapping[int, KernelOutcome] | None = None,
 ) -> None:
     """Solve all cells.
 
@@ -66,8 +65,7 @@ def search_surface(
     labels : ndarray of shape (n_samples,), int
         Class numbers 0 to n_classes - 1.
     folds : Folds
-    kernels : mapping of int to Kernel or None
-        By the numbers of their outcomes.
+    kernels : sequence of Kernel or None
     Cs : ndarray of shape (n_Cs,)
         Increasing.
     tol : float
@@ -89,8 +87,6 @@ def search_surface(
     on_cells : callable
         Called with how many cells have just been done, or what part of one, one at a time, from any
         thread.
-    known : mapping of int to KernelOutcome, default=None
-        Outcomes to go on from, which are modified.
 
     Raises
     ------
@@ -98,11 +94,11 @@ def search_surface(
         If a kernel's values show that it is not positive semi-definite, or the budget has no room
         for a few rows.
     """
-    given, asked = X, dict(kernels)
-    for number, kernel in kernels.items():
+    given, asked = X, list(kernels)
+    for number, kernel in enumerate(kernels):
         if kernel is not None:  # of one that is costly there is no other
             asked[number], X, _ = placed_within(kernel, X, cache_mb)
-    held = _HeldValues(X, labels, folds, [*asked.values()], Cs, tol, intercept_scaling, row_dtype)
+    held = _HeldValues(X, labels, folds, asked, Cs, tol, intercept_scaling, row_dtype)
     most = max(len(folds.tests), len(held.pairs)) * len(kernels)
     held.plan(cache_mb, min(most, n_threads()))
     task = Task(
@@ -117,9 +113,8 @@ def search_surface(
         on_cells,
     )
     works = []
-    for number, kernel in asked.items():
-        outcome = (known or {}).get(number)
-        outcome = outcome or KernelOutcome.empty(number, folds, Cs.size, len(held.pairs))
+    for number, kernel in enumerate(asked):
+        outcome = KernelOutcome.empty(number, folds, Cs.size, len(held.pairs))
         certified = kernel is None or kernel.positive_definite
         if free_intercept or not certified:
             model = PegasosSVC(

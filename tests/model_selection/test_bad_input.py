@@ -35,7 +35,6 @@ WRONG = [
     ({"degrees": 3, **POLY}, "degrees must be a sequence of numbers, got 3"),
     ({"degrees": [2.5], **POLY}, "each value of degrees must be an integer of at least 0, got 2.5"),
     ({"coef0s": [np.inf], **POLY}, "each value of coef0s must be a finite number, got inf"),
-    ({"warm_start": 1}, "warm_start must be True or False, got 1"),
     ({"calibration": "temperature"}, "calibration must be one of .*, got 'temperature'"),
     ({"refit": False, "calibration": "sigmoid"}, "refit must be True for calib"),
     ({"tol": None}, "tol must be a positive finite number, got None"),

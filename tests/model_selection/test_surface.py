@@ -258,7 +258,7 @@ def test_what_is_told_is_told_one_at_a_time():
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_cells_that_are_runs_of_pegasos_go_on(n_jobs):
+def test_runs_of_pegasos_that_were_done_before_a_stop_are_kept(n_jobs):
     arguments, settings = (*problem(3), [Sigmoid(0.01, 0.0)]), {"n_jobs": n_jobs, "seed": 3}
     whole = searched(*arguments, **settings)
     stopper, counted = Stopper(), []
@@ -268,10 +268,8 @@ def test_cells_that_are_runs_of_pegasos_go_on(n_jobs):
         if sum(counted) >= 2:
             stopper.interrupt()
 
-    known = searched(*arguments, stopper=stopper, on_cells=on_cells, **settings)
-    assert 2 <= np.count_nonzero(known[0].done) < known[0].done.size
-    counted.clear()
-    found = searched(*arguments, known=known, on_cells=counted.append, **settings)
-    assert found[0].done.all()
-    assert sum(counted) < found[0].done.size
-    assert largest_difference(found, whole) == 0.0
+    stopped = searched(*arguments, stopper=stopper, on_cells=on_cells, **settings)[0]
+    assert 2 <= np.count_nonzero(stopped.done) < stopped.done.size
+    for fold, C in np.argwhere(stopped.done):
+        kept = stopped.decisions[fold][C]
+        np.testing.assert_array_equal(kept, whole[0].decisions[fold][C])
