@@ -41,7 +41,6 @@ FIT_OF = {
     "POLISHED_GRAM_SAMPLES": "polished",
     "FLOAT32_SAMPLES": "moons_2000",
     "PLAIN_FLOAT32_SAMPLES": "moons_2000",
-    "SCORED_BYTES": "not_kept",
     "TILE_DRAWS": "cached",
     "TILED_ABOVE_ADDITIONS": "cached",
     "GATHER_BYTES": "linear_dense",

@@ -23,7 +23,7 @@ from .kernels.matrix import KernelMatrix
 from .kernels.pairwise import PairwiseKernel
 from .large.chunks import ArrayChunks, fit_chunks
 from .model_selection.search import PegasosSVCCV
-from .rows.cached import CachedRows, UncachedRows
+from .rows.cached import CachedRows
 from .rows.choose import make_rows
 from .rows.features import FeatureRows, linear_rows
 from .rows.gram import GramRows
@@ -61,7 +61,6 @@ __all__ = [
     "RegularizationPath",
     "Result",
     "Sigmoid",
-    "UncachedRows",
     "fit_chunks",
     "linear_rows",
     "load",

@@ -15,7 +15,6 @@ from kpegasos import (
     KernelMatrix,
     Linear,
     Polynomial,
-    UncachedRows,
     linear_rows,
     losses,
     make_problem,
@@ -76,8 +75,6 @@ SOURCES = {
     "cached_one_by_one": lambda values, **kw: CachedRows(values, tile_rows=1, **kw),
     "cached_tiles": lambda values, **kw: CachedRows(values, tile_draws=4, **kw),
     "evicting": smallest_cache,
-    "uncached": UncachedRows,
-    "uncached_small": lambda values, **kw: UncachedRows(values, tile_rows=5, **kw),
 }
 #: And of the linear kernel's, rows of features.
 ALL_SOURCES = [*SOURCES, "dense", "csr"]

@@ -222,7 +222,7 @@ class State:
     whole : bool
         False once an error has come in the middle of a step.
     image_kind : str
-        What the image is, as the rows say: ``"margins"``, ``"vector"`` or ``"none"``.
+        What the image is, as the rows say: ``"margins"`` or ``"vector"``.
     free_intercept : bool
         Whether the dual values are of a problem with a free intercept.
     suffix_snapshots : dict

@@ -300,8 +300,7 @@ class PegasosSVC(OneVsOneMixin, KernelEstimator):
         w, and ``polish`` comes as close to the optimum as ``tol`` asks. The steps of Pegasos alone
         are those of the constant feature (MPB 2011, Sec. 6, the first treatment, which keeps the
         rate of Theorem 1). They end within ``lam b² / (2 B²)`` of the optimum at the best, with its
-        intercept b and the size B of the feature. It takes ``cache`` other than "streamed" to
-        polish.
+        intercept b and the size B of the feature.
     intercept_scaling : float, default=1.0
         Size of the constant feature: the larger, the less the intercept is regularised. With "free"
         in units of an example's typical length; the optimum does not depend on it.
@@ -349,8 +348,8 @@ class PegasosSVC(OneVsOneMixin, KernelEstimator):
         ``verbose``, or ``tol`` without ``polish``.
     cache : {"auto", "precomputed", "cached", "streamed"}, default="auto"
         Whether all kernel rows are computed at first ("precomputed"), kept when first needed
-        ("cached") or not kept ("streamed"). The model is the same; polished without kept rows, it
-        is another one within the certified gap.
+        ("cached"), or computed a few at a time ("streamed"). The model is the same; polished with
+        few rows, it is another one within the certified gap.
     cache_mb : float or "auto", default="auto"
         MiB that kernel values may take, all threads together; less is taken where less is free.
         "auto" is half of the memory that is free, 4,096 at the most, and 1,024 where the system
@@ -570,8 +569,8 @@ default="epsilon_insensitive"
         ``verbose``, or ``tol`` without ``polish``.
     cache : {"auto", "precomputed", "cached", "streamed"}, default="auto"
         Whether all kernel rows are computed at first ("precomputed"), kept when first needed
-        ("cached") or not kept ("streamed"). The model is the same; polished without kept rows, it
-        is another one within the certified gap.
+        ("cached"), or computed a few at a time ("streamed"). The model is the same; polished with
+        few rows, it is another one within the certified gap.
     cache_mb : float or "auto", default="auto"
         MiB that kernel values may take, all threads together; less is taken where less is free.
         "auto" is half of the memory that is free, 4,096 at the most, and 1,024 where the system

@@ -832,7 +832,6 @@ class KernelRows:
             cache_mb=self._budget,
             unasked=settings.own["cache_mb"] == "auto",
             shares=n_at_once,
-            batch_size=settings.options.batch_size,
             intercept_scaling=constant_of(settings, pairs, values.diagonal),
             pool=self._pool,
         )

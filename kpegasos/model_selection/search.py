@@ -33,9 +33,7 @@ from kpegasos.fitting.inputs import (
 )
 from kpegasos.fitting.model import (
     fitted,
-    is_same_origin,
     of_one_model,
-    origin_of,
     parameters_read_later,
     set_model,
     unchanged_by_errors,

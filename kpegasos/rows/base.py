@@ -449,10 +449,10 @@ class RowSource(ABC):
     Attributes
     ----------
     n_samples : int
-    image_kind : {"margins", "vector", "none"}
+    image_kind : {"margins", "vector"}
         What the image that `advance` maintains is.
     image_size : int
-        Its length; 0 where there is none.
+        Its length.
     row_capacity : int
         Rows that `ensure_rows` can hold at a time; 0 where rows cannot be asked for one by one.
     positive_definite : bool
@@ -614,13 +614,6 @@ class RowSource(ABC):
         """Primal vector ``Σ columns[j] φ(x_j)``, of shape (image_size,); from features only."""
         raise NotImplementedError(f"{type(self).__name__} has no primal vector")
 
-    def images(self, columns: np.ndarray) -> list[np.ndarray]:
-        """Images of sums ``Σ columns[j] φ(x_j)``, for a state that comes from other rows."""
-        raise ValueError(
-            "state must come from a run on the same kind of rows, which keep the same image, got "
-            "others"
-        )
-
     def claim_construction(self) -> int:
         """Count kernel values computed before any run, once: the first run's own."""
         return int(vars(self).pop("unclaimed", 0))  # at once: runs may begin together
@@ -722,19 +715,16 @@ class KernelSource(RowSource):
         free: bool = False,
     ) -> list[Evaluated]:
         """Return coefficients, margins and norm of some iterates of a state."""
-        if self.image_size and all(iterate.prefix is None for iterate in iterates):
+        if all(iterate.prefix is None for iterate in iterates):
             return evaluated_at_once(iterates, state, examples, self.rounding_of_each, self.largest)
         coefs = [iterate.coefficients(state) for iterate in iterates]
         signed = [coef * examples.signed for coef in coefs]
-        if self.image_size:
-            margins = [iterate.image(state) for iterate in iterates]
-        else:
-            margins = list(self.product(np.stack(signed, axis=1)).T)
+        margins = [iterate.image(state) for iterate in iterates]
         return [
             self._with_rounding(
                 Evaluated(coef, margin, float(coef_signed @ margin)),
                 examples,
-                iterate.additions(state, examples) if self.image_size else None,
+                iterate.additions(state, examples),
             )
             for iterate, coef, coef_signed, margin in zip(
                 iterates, coefs, signed, margins, strict=True
@@ -780,13 +770,11 @@ class KernelSource(RowSource):
         )
 
     def _with_rounding(
-        self, evaluated: Evaluated, examples: Examples, additions: float | None
+        self, evaluated: Evaluated, examples: Examples, additions: float
     ) -> Evaluated:
         """Say how far off an iterate's losses and norm may be."""
         weight, coef = np.abs(examples.signed), np.abs(evaluated.coef)
         size = float(coef @ weight)
-        if additions is None:
-            additions = (1.0 + np.count_nonzero(evaluated.coef)) * size
         of_sums = additions * _EPS * self.largest
         if isinstance(self.rounding, np.ndarray):
             weighted = self.rounding * weight
@@ -857,16 +845,8 @@ class KernelSource(RowSource):
         return kernel_decisions(self.points, coef, intercept)
 
     def image_of(self, evaluated: Evaluated) -> np.ndarray:
-        """Return margins, where they are held."""
-        if not self.image_size:
-            return np.empty(0)
+        """Return margins."""
         return evaluated.margins - evaluated.intercept if evaluated.is_free else evaluated.margins
-
-    def images(self, columns: np.ndarray) -> list[np.ndarray]:
-        """Return margins of sums ``Σ columns[j] φ(x_j)``, where they are held."""
-        if self.image_size:
-            return list(self.product(columns).T.copy())
-        return [np.empty(0)] * columns.shape[1]
 
 
 def _margins_again(

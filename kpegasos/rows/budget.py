@@ -121,6 +121,13 @@ def cached_mb_needed(values: KernelMatrix) -> float:
     return (fewest * kept_bytes + 4 * work_bytes) / tuning.MEBIBYTE
 
 
+def few_rows_mb(values: KernelMatrix) -> float:
+    """Return a ``cache_mb`` that keeps few rows, and computes a small tile of them at a time."""
+    work_bytes = _row_bytes(values)[1]
+    small_tile = min(values.n_samples, tuning.SMALL_TILE_ROWS)
+    return max(cached_mb_needed(values), 5 * small_tile * work_bytes / tuning.MEBIBYTE)
+
+
 def gram_mb_needed(values: KernelMatrix) -> float:
     """MiB of the whole Gram matrix."""
     return values.n_samples**2 * values.dtype.itemsize / tuning.MEBIBYTE
@@ -131,19 +138,12 @@ def most_mb_used(values: KernelMatrix) -> float:
     n_samples = values.n_samples
     tile = min(n_samples, tuning.TILE_ROWS)
     kept_bytes, work_bytes = _row_bytes(values)
-    scored = n_samples * (tile * scored_bytes(values) + values.row_bytes)
-    return max(n_samples * kept_bytes + tile * work_bytes, scored) / tuning.MEBIBYTE
+    return (n_samples * kept_bytes + tile * work_bytes) / tuning.MEBIBYTE
 
 
 def scored_bytes(values: KernelMatrix) -> int:
     """Return bytes of a kernel value that is not kept: itself, its copy in float64, temporaries."""
     return 16 if values.can_pack else 32
-
-
-def uncached_mb_needed(values: KernelMatrix, batch_size: int = 1) -> float:
-    """Give a ``cache_mb`` that is enough to score a few draws, or one batch, against each other."""
-    side = max(batch_size, min(tuning.FEWEST_ROWS, values.n_samples))
-    return side**2 * scored_bytes(values) / tuning.MEBIBYTE
 
 
 def check_budget(
@@ -170,7 +170,6 @@ def check_budget(
         raise ValueError(
             f"cache_mb must be at least {1.005 * needed_mb * shares:.3g} for cache='{cache}' with "
             f"{values.n_samples} examples, got {cache_mb:g} instead"
-            + ("; use cache='streamed' to keep no rows" if cache != "streamed" else "")
         )
 
 

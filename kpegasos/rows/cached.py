@@ -1,4 +1,4 @@
-"""Kernel rows that are computed when they are needed: kept within a budget of bytes, or not at all.
+"""Kernel rows that are computed when they are needed, and kept within a budget of bytes.
 
 The index stream is known ahead, so a tile holds the row that is missing together with those that
 upcoming violators will need. That changes the cost, never the algorithm. Where rows are missing or
@@ -9,7 +9,7 @@ decide which of them violate; margins are brought up to date behind.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import nullcontext
 from threading import Lock
 
@@ -19,7 +19,6 @@ from kpegasos.core.state import (
     BATCH_OFFSET,
     DONE,
     RESCALE,
-    SCALE,
     Examples,
     absorb_scale,
 )
@@ -28,14 +27,12 @@ from kpegasos.kernels.decision import kernel_product
 from kpegasos.kernels.matrix import KernelMatrix
 from kpegasos.rows.base import KernelSource, Steps
 from kpegasos.rows.budget import (
-    budget_bytes,
     budget_mb,
     cache_capacity,
     cached_mb_needed,
     check_budget,
     most_mb_used,
     scored_bytes,
-    uncached_mb_needed,
 )
 from kpegasos.utils import tuning
 from kpegasos.utils.patience import finishing
@@ -329,8 +326,8 @@ class DrawTile:
     kernel_offset : float
     draws : ndarray of int64
     steps : Steps
-    view : KernelView, default=None
-        Rows that are held; a loop over the tile then counts those that it finds as hits.
+    view : KernelView
+        Rows that are held; a loop over the tile counts those that it finds as hits.
 
     Attributes
     ----------
@@ -344,7 +341,7 @@ class DrawTile:
         kernel_offset: float,
         draws: np.ndarray,
         steps: Steps,
-        view: KernelView | None = None,
+        view: KernelView,
     ) -> None:
         members, first, turns = np.unique(draws, return_index=True, return_inverse=True)
         order = np.argsort(first)
@@ -352,10 +349,8 @@ class DrawTile:
         rank = np.empty_like(order)
         rank[order] = np.arange(order.size)
         self._turns = rank[turns]
-        ticks = np.full(members.size, -1, dtype=np.int64)
-        if view is not None:
-            slots = view.slots[members]
-            ticks = np.where(slots >= 0, view.ticks[slots], ticks)
+        slots = view.slots[members]
+        ticks = np.where(slots >= 0, view.ticks[slots], -1)
         self._view = KernelView(
             values_between(values, members, members),
             np.arange(members.size),
@@ -531,37 +526,7 @@ def _parts(missing: np.ndarray, most: int) -> Iterator[slice]:
 # --- rows that are kept ---------------------------------------------------------------------------
 
 
-class _ComputedRows(KernelSource):
-    """Rows whose kernel values are computed when they are needed, within a budget."""
-
-    computes_as_asked = True
-
-    def __init__(
-        self,
-        values: KernelMatrix,
-        cache: str,
-        needed_mb: Callable[[KernelMatrix], float],
-        cache_mb: float | str,
-        intercept_scaling: float,
-        tile_rows: int | None,
-    ) -> None:
-        if not isinstance(values, KernelMatrix):
-            raise ValueError(
-                f"values must be kernel values, such as a KernelMatrix, got {shown(values)} instead"
-            )
-        super().__init__(values.n_samples, intercept_scaling, values.kernel.positive_definite)
-        self._budget_mb = budget_mb(cache_mb, most_mb_used(values))
-        check_budget(cache, needed_mb(values), self._budget_mb, values)
-        self._tile_rows = optional(as_integer, "tile_rows", tile_rows, least=1) or tuning.TILE_ROWS
-        self._values = values
-        self._know(values)
-
-    def squared_norms(self) -> np.ndarray:
-        """``k(x, x) + B²`` of each example."""
-        return self._values.diagonal + self.kernel_offset
-
-
-class CachedRows(_ComputedRows):
+class CachedRows(KernelSource):
     """Look-ahead over a `RowCache`, or `TiledSteps` where rows are missing or violators are many.
 
     Rows that fit are kept. The others are computed whenever their examples violate, those of a tile
@@ -587,6 +552,8 @@ class CachedRows(_ComputedRows):
         If the budget has no room for a few rows.
     """
 
+    computes_as_asked = True
+
     def __init__(
         self,
         values: KernelMatrix,
@@ -599,17 +566,25 @@ class CachedRows(_ComputedRows):
     ) -> None:
         if pool is not None and not isinstance(pool, BufferPool):
             raise ValueError(f"pool must be a BufferPool, got {shown(pool)} instead")
-        needed = "cached", cached_mb_needed
-        super().__init__(values, *needed, cache_mb, intercept_scaling, tile_rows)
+        if not isinstance(values, KernelMatrix):
+            raise ValueError(
+                f"values must be kernel values, such as a KernelMatrix, got {shown(values)} instead"
+            )
+        super().__init__(values.n_samples, intercept_scaling, values.kernel.positive_definite)
+        mb = budget_mb(cache_mb, most_mb_used(values))
+        check_budget("cached", cached_mb_needed(values), mb, values)
+        self._values = values
+        self._know(values)
+        tile_rows = optional(as_integer, "tile_rows", tile_rows, least=1) or tuning.TILE_ROWS
         tile_draws = optional(as_integer, "tile_draws", tile_draws, least=1) or tuning.TILE_DRAWS
-        capacity = cache_capacity(values, self._budget_mb)
+        capacity = cache_capacity(values, mb)
         self.image_size = self.n_samples
         self._cache = RowCache(
             values,
             self.squared_norms(),
             self.kernel_offset,
             capacity.rows,
-            max(1, min(capacity.tile_rows, self._tile_rows)),
+            max(1, min(capacity.tile_rows, tile_rows)),
             pool or BufferPool(),
         )
         self.row_capacity = self._cache.row_capacity
@@ -618,6 +593,10 @@ class CachedRows(_ComputedRows):
         pays = work >= tuning.FEWEST_ROWS**2 * scored_bytes(values)
         if pays and self.n_samples >= 8 * tile_draws:
             self._tiles = TiledSteps(values, self.kernel_offset, self._cache, work, tile_draws)
+
+    def squared_norms(self) -> np.ndarray:
+        """``k(x, x) + B²`` of each example."""
+        return self._values.diagonal + self.kernel_offset
 
     @property
     def evaluations(self) -> int:
@@ -698,99 +677,3 @@ class CachedRows(_ComputedRows):
     def close(self) -> None:
         """Give the memory of the rows back to the pool."""
         self._cache.close()
-
-
-# --- rows that are not kept -----------------------------------------------------------------------
-
-
-class UncachedRows(_ComputedRows):
-    """Kernel rows that are not kept: a tile of draws is scored against the support.
-
-    One product scores a tile of upcoming draws against the support so far. The kernel values inside
-    the tile correct the scores while its violators are applied, in order. Memory grows with
-    (tile × support), not with n_samples.
-
-    Parameters
-    ----------
-    values : KernelMatrix
-    cache_mb : float or "auto", default="auto"
-        MiB for the tile in work; see `make_rows`.
-    intercept_scaling : float, default=0.0
-        Size B of the constant feature; the kernel becomes ``K + B²``.
-    tile_rows : int, default=256
-        Draws of a tile at the most.
-
-    Raises
-    ------
-    ValueError
-        If the budget is too small.
-    """
-
-    image_kind = "none"
-
-    def __init__(
-        self,
-        values: KernelMatrix,
-        *,
-        cache_mb: float | str = "auto",
-        intercept_scaling: float = 0.0,
-        tile_rows: int | None = None,
-    ) -> None:
-        needed = "streamed", uncached_mb_needed
-        super().__init__(values, *needed, cache_mb, intercept_scaling, tile_rows)
-        self._budget = budget_bytes(self._budget_mb)
-        self._largest_batch = math.isqrt(self._budget // scored_bytes(values))
-        self._tile_draws = max(1, min(self._tile_rows, self._largest_batch))
-
-    def advance(self, steps: Steps, draws: np.ndarray, stop: int) -> None:
-        """Run the loop over ``draws[:stop]``, a tile of them at a time."""
-        k = steps.parameters.batch_size
-        if k > self._largest_batch:
-            needed = k * k * scored_bytes(self._values) / tuning.MEBIBYTE
-            raise ValueError(
-                f"cache_mb must be at least {1.005 * needed:.3g} for batch_size={k} with "
-                f"cache='streamed', got room for batches of {self._largest_batch} instead"
-            )
-        length = max(k, self._values.rows_at_once(self._tile_draws) // k * k)
-        position = 0
-        done = 1
-        while done and position < stop:  # none of what is less than a batch
-            done = self._advance_tile(steps, draws[position : min(stop, position + length)])
-            position += done
-
-    def _advance_tile(self, steps: Steps, draws: np.ndarray) -> int:
-        """Run the loop over one tile; returns the draws done."""
-        tile = DrawTile(self._values, self.kernel_offset, draws, steps)
-        margins = self._score(tile.members, steps)
-        self.evaluations += tile.members.size**2
-        status, done = RESCALE, 0
-        while status == RESCALE:
-            status, done = tile.run(margins, done)
-            if status == RESCALE:
-                margins *= steps.state.scalars[SCALE]
-                absorb_scale(steps.state)
-        return done
-
-    def _score(self, members: np.ndarray, steps: Steps) -> np.ndarray:
-        """``<q, φ(x_i)>`` of some members: one product with the support so far."""
-        alpha = steps.state.alpha
-        support = np.flatnonzero(alpha)
-        coef = alpha[support] * steps.examples.signed[support]
-        margins = np.full(members.size, self.kernel_offset * coef.sum())
-        width = self._width(members.size)
-        for left in range(0, support.size, width):
-            part = slice(left, min(support.size, left + width))
-            margins += values_between(self._values, members, support[part]) @ coef[part]
-        self.evaluations += members.size * support.size
-        return margins
-
-    def _width(self, height: int) -> int:
-        """Return how many examples a tile of so many draws is scored against at a time."""
-        per_column = height * scored_bytes(self._values) + self._values.row_bytes
-        return max(1, min(self._budget, tuning.SCORED_BYTES) // per_column)
-
-    def product(self, columns: np.ndarray) -> np.ndarray:
-        """``(K + B²) @ columns``."""
-        height = self._tile_draws
-        width = self._width(height)
-        return kernel_product(self._values, columns, self.kernel_offset, height, width)

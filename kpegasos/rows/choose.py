@@ -1,8 +1,7 @@
-"""The choice of a source of kernel rows: all kept, kept while they fit, or not kept.
+"""The choice of a source of kernel rows: all at once, or when they are needed.
 
 - `GramRows`: the whole Gram matrix;
-- `CachedRows`: rows when first needed, as many as a byte budget holds;
-- `UncachedRows`: nothing kept; a tile of draws is scored against the support.
+- `CachedRows`: rows when first needed, as many as a byte budget holds, or only a few.
 """
 
 from __future__ import annotations
@@ -16,14 +15,13 @@ from kpegasos.rows.budget import (
     ACCOUNT,
     as_budget,
     budget_mb,
-    cache_capacity,
     cached_mb_needed,
     check_budget,
+    few_rows_mb,
     gram_mb_needed,
     most_mb_used,
-    uncached_mb_needed,
 )
-from kpegasos.rows.cached import BufferPool, CachedRows, UncachedRows
+from kpegasos.rows.cached import BufferPool, CachedRows
 from kpegasos.rows.gram import GramRows
 from kpegasos.utils import tuning
 from kpegasos.utils.threads import at_work
@@ -61,8 +59,8 @@ def make_rows(
         A name, a function or an object, as `kpegasos.make_kernel` takes it; objects can be added
         and multiplied.
     cache : {"auto", "precomputed", "cached", "streamed"}, default="auto"
-        ``"auto"`` computes the whole matrix for a small problem, else keeps rows while they fit,
-        else none.
+        ``"auto"`` computes the whole matrix for a small problem, else rows when they are needed,
+        and keeps them while they fit; ``"streamed"`` keeps a few.
     cache_mb : float or "auto", default="auto"
         MiB that kernel values may take; less is taken where less is free. ``"auto"`` is half of the
         memory that is free, 4,096 at the most, and 1,024 where the system does not say.
@@ -78,7 +76,7 @@ def make_rows(
 
     Returns
     -------
-    GramRows, CachedRows or UncachedRows
+    GramRows or CachedRows
 
     Raises
     ------
@@ -162,7 +160,6 @@ def choose_source(
     cache_mb: float | str,
     intercept_scaling: float,
     shares: int = 1,
-    batch_size: int = 1,
     unasked: bool = False,
     pool: BufferPool | None = None,
 ) -> KernelSource:
@@ -178,8 +175,6 @@ def choose_source(
         Size B of the constant feature; the kernel becomes ``K + B²``.
     shares : int, default=1
         Sources that live at the same time.
-    batch_size : int, default=1
-        Examples of one step.
     unasked : bool, default=False
         Whether the budget came of ``"auto"``.
     pool : BufferPool, default=None
@@ -190,10 +185,11 @@ def choose_source(
     ValueError
         If the budget is too small, or memory too short for what ``cache`` names.
     """
+    cached_mb = cached_mb_needed(values)
     least_mb = {
         "precomputed": gram_mb_needed(values),
-        "cached": cached_mb_needed(values),
-        "streamed": uncached_mb_needed(values, batch_size),
+        "cached": cached_mb,
+        "streamed": cached_mb,
     }
     if values.is_costly:  # none of its values is to be computed twice, or in vain
         cache = "cached"
@@ -203,7 +199,7 @@ def choose_source(
         cache_mb = max(cache_mb, shares * least_mb[cache])
     share_mb = cache_mb / shares
     wanted_mb = min(share_mb, most_mb_used(values))
-    grant = ACCOUNT.grant(wanted_mb, min(wanted_mb, least_mb["streamed"]), shares)
+    grant = ACCOUNT.grant(wanted_mb, min(wanted_mb, cached_mb), shares)
     if grant.mb < wanted_mb:
         share_mb = grant.mb
     if cache == "auto":
@@ -211,19 +207,19 @@ def choose_source(
     check_budget(cache, least_mb[cache], cache_mb, values, shares)
     if share_mb < least_mb[cache]:
         raise ValueError(
-            f"cache must be 'auto' or 'streamed' where memory is short, got {cache!r} instead, "
-            f"which needs {least_mb[cache]:.3g} MiB for {values.n_samples} examples with "
+            f"cache must be 'auto', 'cached' or 'streamed' where memory is short, got {cache!r} "
+            f"instead, which needs {least_mb[cache]:.3g} MiB for {values.n_samples} examples with "
             f"{share_mb:.3g} MiB free"
         )
     source: KernelSource
     if cache == "precomputed":
         source = GramRows.from_values(values, intercept_scaling=intercept_scaling)
-    elif cache == "cached":
+    else:
+        if cache == "streamed":
+            share_mb = min(share_mb, few_rows_mb(values))
         source = CachedRows(
             values, cache_mb=share_mb, intercept_scaling=intercept_scaling, pool=pool
         )
-    else:
-        source = UncachedRows(values, cache_mb=share_mb, intercept_scaling=intercept_scaling)
     source.grant = grant
     return source
 
@@ -239,13 +235,8 @@ def suitable_cache(values: KernelMatrix, cache_mb: float) -> str:
 
     Returns
     -------
-    {"precomputed", "cached", "streamed"}
+    {"precomputed", "cached"}
     """
     n_samples = values.n_samples
-    if n_samples <= tuning.GRAM_SAMPLES and gram_mb_needed(values) <= cache_mb:
-        return "precomputed"
-    kept = cache_capacity(values, cache_mb).rows
-    # By tiles of draws few rows will do, as long as a product has some in work beside them.
-    by_tiles = n_samples >= 8 * tuning.TILE_DRAWS
-    fewest = 4 * tuning.FEWEST_ROWS if by_tiles else 2 * tuning.TILE_ROWS
-    return "cached" if kept >= min(n_samples, fewest) else "streamed"
+    holds_all = n_samples <= tuning.GRAM_SAMPLES and gram_mb_needed(values) <= cache_mb
+    return "precomputed" if holds_all else "cached"

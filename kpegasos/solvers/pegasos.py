@@ -268,27 +268,6 @@ def total_steps(n_steps: int | None, epochs: float | None, n_samples: int, batch
     return max(1, math.ceil(draws * (1.0 - 4 * np.finfo(float).eps) / batch_size))
 
 
-def _restore(state: State, rows: RowSource, problem: Problem) -> None:
-    """Give a state the image that its new rows maintain, if that is another."""
-    loop, signed = state.loop, problem.examples.signed
-    if state.image_kind == rows.image_kind and loop.image.size == rows.image_size:
-        return
-    if "vector" in (state.image_kind, rows.image_kind):
-        raise ValueError(
-            "state must come from a run on the same kind of rows (kernel or linear), got others"
-        )
-    state.image_kind = rows.image_kind
-    snapshots = state.suffix_snapshots
-    sums = [loop.alpha, loop.stamps, *(alpha for alpha, _ in snapshots.values())]
-    with alone_with(rows):
-        image, stamped, *early = rows.images(np.stack(sums, axis=1) * signed[:, None])
-    if state.options.average is None:
-        stamped = np.empty(0)
-    state.loop = loop._replace(image=image, stamped_image=stamped)
-    pairs = zip(snapshots.items(), early, strict=True)
-    state.suffix_snapshots = {steps: (alpha, image) for (steps, (alpha, _)), image in pairs}
-
-
 def make_run(
     problem: Problem,
     rows: RowSource,
@@ -340,8 +319,10 @@ def make_run(
             "state must be whole, got one that an error or a second Ctrl-C left in the middle of a "
             "step"
         )
-    else:
-        _restore(state, rows, problem)
+    elif (state.image_kind, state.loop.image.size) != (rows.image_kind, rows.image_size):
+        raise ValueError(
+            "state must come from a run on the same kind of rows (kernel or linear), got others"
+        )
     first = state.steps
     last = first + total_steps(n_steps, epochs, problem.y.size, options.batch_size)
     if tol is not None and checkpoints is None:

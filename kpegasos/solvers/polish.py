@@ -86,17 +86,12 @@ def polish(
         If the kernel is not positive semi-definite.
     """
     stopper = stopper or Stopper()
-    if run.status in CUT_SHORT and (not run.state.certified or run.rows.image_kind == "none"):
-        return run.result()  # rows that are not kept would all be computed again
+    if run.status in CUT_SHORT and not run.state.certified:
+        return run.result()
     if run.reaches(tol, stopper):
         return run.result()
     if not run.state.certified:
         raise ValueError(INDEFINITE)
-    if run.problem.free_intercept and run.rows.image_kind == "none":
-        raise ValueError(
-            "cache must be 'auto', 'precomputed' or 'cached' for polish with a free intercept, got "
-            "rows that are not kept instead"
-        )
     # Where kernel rows are held, working sets of them are worth more than single ones.
     kind: type[DualAscent] = WorkingSetAscent
     if not run.rows.holds_sets:

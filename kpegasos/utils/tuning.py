@@ -62,9 +62,6 @@ POLISHED_GRAM_SAMPLES = 1000
 FLOAT32_SAMPLES = 2000
 #: The same where no gap is asked for, and no margin is computed again.
 PLAIN_FLOAT32_SAMPLES = 1000
-#: Bytes of kernel values that are not kept, with their temporaries: they are summed while they are
-#: in a processor's cache, and the pages under them are used again.
-SCORED_BYTES = 1 << 21
 #: Draws that a loop over kernel rows is run over together; data of less than eight such tiles go
 #: through their draws one by one.
 TILE_DRAWS = 128

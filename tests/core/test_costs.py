@@ -102,7 +102,6 @@ RUNS = {
     "ascent, rows evicted": partial(ascent_of, "evicting"),
     "polish, rows cached": partial(polish_of, "cached"),
     "polish, features": partial(polish_of, "dense", batch_size=3),
-    "polish, no rows held": partial(polish_of, "uncached_small", average=None),
     **{
         f"Pegasos, {average or 'last iterate'}": partial(pegasos_of, "evicting", average=average)
         for average in AVERAGES

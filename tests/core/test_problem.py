@@ -54,7 +54,7 @@ def test_primal_and_dual_bound_by_the_book(weighted, offset, seed):
 
 
 @each_pair(
-    source=["precomputed", "evicting", "uncached", "dense", "csr"],
+    source=["precomputed", "evicting", "dense", "csr"],
     average=AVERAGES,
     sampling=["permutation", "uniform"],
     weighted=[False, True],

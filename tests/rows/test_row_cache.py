@@ -6,7 +6,7 @@ from covering import each_pair, each_value
 from numpy.testing import assert_allclose, assert_array_equal
 from row_cases import N, X, Y, make_gram
 
-from kpegasos import RBF, CachedRows, KernelMatrix, UncachedRows, make_problem, pegasos, sdca
+from kpegasos import RBF, CachedRows, KernelMatrix, make_problem, pegasos, sdca
 from kpegasos.rows.cached import BufferPool, RowCache, TiledSteps, _parts
 from kpegasos.utils import tuning
 
@@ -269,18 +269,3 @@ def test_parts_have_as_many_missing_rows_as_they_may():
     missing = np.array([False, True, True, False, True, True, True])
     assert [*_parts(missing, 2)] == [slice(0, 4), slice(4, 6), slice(6, 7)]
     assert [*_parts(np.full(3, False), 2)] == [slice(0, 3)]
-
-
-def test_uncached_counts_what_it_computes(monkeypatch):
-    """Evaluations are those of the tiles: draws against support, and against themselves."""
-    sizes, kind = [], type(VALUES.pack_subset())
-    write = kind.write
-
-    def counted(self, members, out, *part):
-        sizes.append(out.size)
-        write(self, members, out, *part)
-
-    monkeypatch.setattr(kind, "write", counted)
-    rows = UncachedRows(VALUES, tile_rows=8)
-    assert np.count_nonzero(run(rows, n_steps=50, average=None).alpha)
-    assert rows.evaluations == sum(sizes) > 0

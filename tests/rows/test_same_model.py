@@ -17,7 +17,6 @@ from kpegasos import (
     KernelMatrix,
     Linear,
     PegasosSVC,
-    UncachedRows,
     make_problem,
     pegasos,
 )
@@ -131,4 +130,3 @@ def test_ties_depend_neither_on_the_budget_nor_on_tiles():
     for tile_rows, tile_draws in ((1, 100), (16, 10_000), (100, 16), (256, 50), (256, 128)):
         source = CachedRows(values, tile_rows=tile_rows, tile_draws=tile_draws)
         assert_array_equal(counts(source), expected)
-        assert_array_equal(counts(UncachedRows(values, tile_rows=tile_rows)), expected)

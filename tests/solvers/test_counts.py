@@ -82,7 +82,7 @@ def test_counts_of_another_kernel_are_exact(source, batch_size, dtype):
 
 
 @pytest.mark.pure_python
-@each_value(average=AVERAGES, source=["cached", "uncached_small"])
+@each_value(average=AVERAGES, source=["cached", "evicting"])
 def test_average_in_history_is_that_of_the_iterates(average, source):
     """At every length, of the last iterate and of the average."""
     points = range(1, 41)
@@ -163,14 +163,14 @@ def test_slices_do_not_matter(source, average, first_slice, monkeypatch):
 
 @each_pair(
     source=ALL_SOURCES,
-    between=[None, "precomputed", "cached", "uncached_small"],
+    between=[None, "precomputed", "cached"],
     average=AVERAGES,
     projection=[False, True],
     batch_size=[1, 3],
     cut=[1, 37, 64, 101],
 )
 def test_resumed_run_equals_one_run(source, between, average, projection, batch_size, cut):
-    """And the rows may be of another kind: from margins that are held to others, and back."""
+    """And the rows may be of another kind."""
     options = {"batch_size": batch_size, "average": average, "projection": projection}
     options |= {"weighted": True, "checkpoints": "epoch"}
     if between is None or source in ("dense", "csr"):
@@ -181,7 +181,7 @@ def test_resumed_run_equals_one_run(source, between, average, projection, batch_
         rows = make_any_rows(name, intercept_scaling=2.0)
         result = run_pegasos(rows, **options, n_steps=n_steps, state=state)
         state = result.state
-    if between == source and not (projection and source.startswith("uncached")):
+    if between == source:
         assert_same_result(result, whole)
         return
     # Tiles begin elsewhere, and with the projection sums are rounded.
@@ -190,17 +190,6 @@ def test_resumed_run_equals_one_run(source, between, average, projection, batch_
     assert_allclose(result.coef, whole.coef, rtol=1e-9, atol=1e-12)
     assert_allclose(result.margins, whole.margins, rtol=1e-9, atol=1e-9)
     assert_allclose(result.objective, whole.objective, rtol=1e-9)
-
-
-@pytest.mark.pure_python
-def test_resumed_run_has_the_suffix_of_iterates_whose_margins_were_not_held():
-    options = {"average": "suffix", "n_steps": 70}
-    state = run_pegasos(make_kernel_rows("uncached"), **options).state
-    rows = make_kernel_rows("cached")
-    result, whole = run_pegasos(rows, **options, state=state), by_the_book()
-    expected = np.array(naive.average(whole.iterates[:140], "suffix"), float)
-    assert_allclose(result.coef, expected, rtol=1e-9)
-    assert_allclose(result.margins, exact_gram("linear") @ expected, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.pure_python
@@ -241,10 +230,9 @@ def test_resumed_run_refuses_other_options(change):
         pegasos(**options | change, state=state)
 
 
-@pytest.mark.parametrize("source", ["cached", "uncached"])
-def test_resumed_run_refuses_features_for_kernel_rows_of_the_same_length(source):
+def test_resumed_run_refuses_features_for_kernel_rows_of_the_same_length():
     features = run_pegasos(linear_rows(WIDE)).state
     assert features.loop.image.size == M
-    for rows in (make_kernel_rows(source), linear_rows(WIDE[:, 1:])):
+    for rows in (make_kernel_rows("cached"), linear_rows(WIDE[:, 1:])):
         with pytest.raises(ValueError, match="same kind of rows"):
             run_pegasos(rows, state=features)

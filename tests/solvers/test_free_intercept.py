@@ -19,7 +19,6 @@ from kpegasos import (
     GramRows,
     KernelMatrix,
     Linear,
-    UncachedRows,
     linear_rows,
     losses,
     make_problem,
@@ -266,9 +265,6 @@ def test_problems_and_rows_that_do_not_serve_are_refused():
     for rows in (linear_rows(X), CachedRows(values)):
         with pytest.raises(ValueError, match=r"^rows must have a positive intercept_scaling for a"):
             pegasos(problem, rows)
-    run = finished_run(problem, UncachedRows(values, intercept_scaling=1.0), epochs=1)
-    with pytest.raises(ValueError, match=r"^cache must be 'auto', 'precomputed' or 'cached' for"):
-        polish(run, tol=1e-6)
     rows = CachedRows(values, intercept_scaling=1.0)
     state = pegasos(make_problem(y, 0.1), rows, epochs=1).state
     with pytest.raises(ValueError, match=r"^state must come from a run with the same examples"):

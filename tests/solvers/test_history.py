@@ -110,7 +110,7 @@ def backwards(rng, n_samples):
     return np.arange(n_samples)[::-1]
 
 
-@pytest.mark.parametrize("source", ["precomputed", "evicting", "uncached_small"])
+@pytest.mark.parametrize("source", ["precomputed", "evicting"])
 @pytest.mark.parametrize("batch_size", [1, 3])
 def test_sampling_by_a_function(source, batch_size):
     """A permutation of one's own each epoch, as any array of integers."""
@@ -121,7 +121,7 @@ def test_sampling_by_a_function(source, batch_size):
     assert_array_equal(result.alpha, expected.counts)
 
 
-@pytest.mark.parametrize("source", ["precomputed", "evicting", "uncached_small"])
+@pytest.mark.parametrize("source", ["precomputed", "evicting"])
 def test_sampling_by_a_function_goes_on_with_the_generator_of_the_epoch(source):
     """The same draws for the same seed, and others in every epoch."""
     epochs = {}
@@ -234,8 +234,6 @@ def test_history_kernel_evaluations_and_hits(batch_size):
     evaluations, hits = last(make_any_rows("evicting"))
     assert evaluations > M * M
     assert 0 <= hits < n_uses - n_support
-    for source in ("uncached", "uncached_small"):
-        assert last(make_any_rows(source))[0] > 0
 
 
 @each_value(source=list(SOURCES), average=["weighted", "suffix"])
@@ -255,7 +253,7 @@ def test_history_evaluations_of_nested_runs_add_up(source, average):
     evaluations = [run.history["kernel_evaluations"][-1] for run in runs]
     assert sum(evaluations) == rows.evaluations
     assert evaluations[0] > 0
-    if source in ("cached_one_by_one", "evicting", "uncached", "uncached_small"):
+    if source in ("cached_one_by_one", "evicting"):
         assert max(evaluations[1:]) > 0  # the others have all rows by then
     alone = run_pegasos(make_kernel_rows(source, "poly"), **options)
     assert_array_equal(outer.alpha, alone.alpha)

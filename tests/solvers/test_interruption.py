@@ -256,7 +256,7 @@ def test_time_slicer_follows_the_clock():
 def test_sdca_ends_when_nothing_moves(X):
     """A thousand epochs used to pass before a fixed point."""
     task = make_problem(np.array([1.0, 1.0, 1.0, 1.0, -1.0, -1.0]), 1e-2)
-    rows = make_rows(X, "linear", cache="streamed")
+    rows = make_rows(X, "linear")
     state = new_state(rows.n_samples, rows.image_size, PegasosOptions(average=None), task.lam, 0)
     ascent = DualAscent(task, rows, state, max_epochs=1000)
     while not ascent.finished:

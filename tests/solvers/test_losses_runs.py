@@ -46,7 +46,7 @@ def data(loss, n_samples=30, n_features=4, seed=0):
     k=[1, 3],
     projection=[False, True],
     average=AVERAGES,
-    source=["precomputed", "evicting", "uncached", "dense"],
+    source=["precomputed", "evicting", "dense"],
 )
 def test_steps_are_those_of_the_book(loss, step, k, projection, average, source):
     X, y, weight = data(loss)

@@ -17,7 +17,6 @@ from kpegasos import (
     KernelMatrix,
     Linear,
     Sigmoid,
-    UncachedRows,
     linear_rows,
     make_problem,
     regularization_path,
@@ -36,7 +35,7 @@ TOL = 1e-3
 
 
 HELD = {"gram": GramRows.from_values, "cached": CachedRows, "evicting": smallest_cache}
-ROWS = {**HELD, "uncached": UncachedRows, "features": lambda values, **kw: linear_rows(X, **kw)}
+ROWS = {**HELD, "features": lambda values, **kw: linear_rows(X, **kw)}
 each_source = pytest.mark.parametrize("source", ROWS)
 
 
@@ -148,7 +147,8 @@ def test_evaluations_are_those_that_the_rows_count(source):
 
 
 def test_values_far_below_are_started_warm(monkeypatch):
-    """On rows that nobody keeps each value begins at the solution before."""
+    """On features of many columns, by single steps, each value begins at the solution before."""
+    monkeypatch.setattr(tuning, "MOST_COLUMNS", 0)
     counts = []
 
     class Counting(path_module.InteriorPointAscent):
@@ -158,7 +158,7 @@ def test_values_far_below_are_started_warm(monkeypatch):
 
     monkeypatch.setattr(path_module, "InteriorPointAscent", Counting)
     near = [1.0, 1.0 + 1e-9]
-    path = path_of("uncached", near)
+    path = path_of("features", near)
     assert path.status == "tolerance"
     assert counts[1] <= counts[0] / 2
 
@@ -179,9 +179,7 @@ def test_no_time_leaves_all_values_missing(source):
     assert not path.n_support.any()
 
 
-@pytest.mark.parametrize(
-    ("source", "step"), [("gram", 1), ("evicting", 1), ("uncached", 60), ("features", 2)]
-)
+@pytest.mark.parametrize(("source", "step"), [("gram", 1), ("evicting", 1), ("features", 2)])
 def test_a_path_that_is_stopped_keeps_the_smallest_values(source, step, monkeypatch):
     monkeypatch.setattr(PathRun, "sets_before_pause", 1)
     whole = path_of(source, tol=1e-6)
@@ -215,7 +213,7 @@ def test_a_value_that_does_not_come_to_its_tolerance_is_told(source):
         assert path.objectives[k] >= optimum(C) - 1e-12
 
 
-@pytest.mark.parametrize("source", ["gram", "uncached"])
+@pytest.mark.parametrize("source", ["gram", "evicting"])
 def test_ctrl_c_is_raised_with_the_path_as_far_as_it_has_come(source, monkeypatch):
     class Pressed(Stopper):
         """Somebody presses Ctrl-C when it is asked for the second time."""
@@ -263,13 +261,12 @@ def test_bad_input_gets_one_sentence(name):
         assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("source", ["uncached", "features"])
-def test_rows_that_are_not_kept_hold_nothing_out(source):
+def test_features_hold_nothing_out():
     with pytest.raises(ValueError, match=r"^held_out must be None unless"):
-        path_of(source, held_out=HELD_OUT)
+        path_of("features", held_out=HELD_OUT)
 
 
-@pytest.mark.parametrize("source", ["gram", "uncached"])
+@pytest.mark.parametrize("source", ["gram", "cached"])
 def test_a_kernel_that_is_not_positive_semi_definite_is_refused(source):
     rows = rows_of(source, Sigmoid(1.0, -1.0))
     with pytest.raises(ValueError, match=r"kernel.* positive semi-definite"):

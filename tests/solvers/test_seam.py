@@ -64,9 +64,6 @@ class DenseRows(RowSource):
     def image_of(self, evaluated):
         return evaluated.margins
 
-    def images(self, columns):
-        return list((self.K @ columns).T.copy())
-
 
 each_kind = pytest.mark.parametrize("holds_rows", [False, True])
 
@@ -114,14 +111,10 @@ def test_rows_from_outside_are_asked_for_no_more_than_they_have():
     """What a source leaves out is refused in a sentence, or not needed."""
 
     class Featureless(DenseRows):
-        images = RowSource.images
         ensure_rows = RowSource.ensure_rows
 
     rows = Featureless(DATA.X, holds_rows=False)
     assert_array_equal(run_pegasos(rows).alpha, by_the_book().counts)
-    state = run_pegasos(make_kernel_rows("uncached"), n_steps=3).state
-    with pytest.raises(ValueError, match="state must come from a run on the same kind of rows"):
-        run_pegasos(rows, state=state)
     with pytest.raises(NotImplementedError, match="Featureless holds no kernel rows"):
         rows.ensure_rows(np.arange(2), 0)
 
