@@ -173,11 +173,6 @@ def _averages(
         for n, column in zip(more, values.T, strict=True):
             bound = bounds(n, **where, projection=on)
             rows.append(_compare(f"{key}, mean", source, n, None, column, bound))
-            if average == "suffix":
-                share = 1 - 2.0 ** (int(n).bit_length() - 2) / n
-                bound = theory.alpha_suffix_bound(n, **where, share=share, projection=on)
-                printed = "Rakhlin et al. 2012, Thm. 5"
-                rows.append(_compare(f"{key}, mean", printed, n, None, column, bound))
             for delta in DELTAS if (average, on) == ("uniform", False) else ():
                 bound = theory.mean_excess_bound(n, **where, delta=delta)
                 rows.append(_compare(key, "Zhou, Cor. 3.6.2", n, delta, column, bound))

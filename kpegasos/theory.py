@@ -6,7 +6,7 @@ mean hinge``, where ``‖x‖ ≤ R`` in feature space (`data_radius`), for step
 ``sampling="uniform"``; these proofs do not cover permutations. No bound depends on the size k of a
 mini-batch or on the number of examples. All arguments are broadcast against each other; an argument
 out of range raises a ValueError. In the formulas T is ``n_steps``, λ ``lam``, R ``radius``, δ
-``delta``, ε ``accuracy``.
+``delta``.
 
 ==========================  ===================================================  ================
 what is bounded             function                                             holds
@@ -17,7 +17,7 @@ regret                      `regret_bound`; `convergence_bound` (projection)    
 average, ``A_t = S``        `average_iterate_bound`; `convergence_bound`         always
                             (projection)
 average                     `average_iterate_bound`                              in expectation
-suffix average              `suffix_average_bound`, `alpha_suffix_bound`         in expectation
+suffix average              `suffix_average_bound`                               in expectation
 t-weighted average          `weighted_average_bound`                             in expectation
 random iterate              `convergence_bound` (projection)                     in expectation
 average, mean of iterates   `measured_regret_bound`, `generalization_bound`,     with probability
@@ -26,8 +26,6 @@ random iterate              `random_iterate_bound` (projection),                
                             `median_excess_bound`, `random_stop_bound`
 best of several runs        `best_of_runs_bound` (projection)                    with probability
 ==========================  ===================================================  ================
-
-`least_steps` turns a bound round: the T that suffices for an accuracy.
 
 T steps make ``w_1, …, w_{T+1}``. The theorems speak of ``w_1, …, w_T``; the averages of
 `kpegasos.core.averaging` leave out ``w_1 = 0`` instead of ``w_{T+1}``, and obey the same bounds.
@@ -69,20 +67,16 @@ from kpegasos.utils.validation import (
     canonical_rows,
     check_magnitude,
     check_scaling,
-    shown,
 )
 
 __all__ = [
-    "alpha_suffix_bound",
     "average_iterate_bound",
     "best_of_runs_bound",
     "convergence_bound",
     "data_radius",
-    "earlier_analysis_steps",
     "freedman_bound",
     "generalization_bound",
     "high_probability_bound",
-    "least_steps",
     "mean_excess_bound",
     "measured_regret_bound",
     "median_excess_bound",
@@ -562,8 +556,8 @@ def suffix_average_bound(
     """Bound the suffix average, ``average="suffix"``: ``G² (1 + ln(T/t₀)) / (2 lam (T − t₀))``.
 
     ``f(w̄) − f(w*)`` is at most this in expectation for the mean of the iterates after step
-    ``t₀``, the largest power of two up to T/2. Derived here, in the Notes; `alpha_suffix_bound` is
-    the theorem in print, of which this is less than a quarter.
+    ``t₀``, the largest power of two up to T/2. Derived here, in the Notes: less
+    than a quarter of the theorem in print (Rakhlin, Shamir and Sridharan 2012, Theorem 5).
 
     Parameters
     ----------
@@ -600,49 +594,6 @@ def suffix_average_bound(
     start = np.ldexp(1.0, np.frexp(n_steps)[1] - 2)
     c = subgradient_norm_bound(lam, radius, projection=projection) ** 2
     return c * (1 + np.log(n_steps / start)) / (2 * _positive("lam", lam) * (n_steps - start))
-
-
-@_broadcasting
-def alpha_suffix_bound(
-    n_steps: ArrayLike,
-    lam: ArrayLike,
-    radius: ArrayLike,
-    share: ArrayLike,
-    *,
-    projection: bool = False,
-) -> Values:
-    """Bound the mean of the last ``α T`` iterates: ``(2 + 2.5 ln(1/(1 − α))) G² / (α lam T)``.
-
-    Rakhlin, Shamir and Sridharan 2012 (arXiv:1109.5647v7), Theorem 5: ``f(w̄) − f(w*)`` is at most
-    this in expectation, where ``(1 − α) T`` is a whole number. `suffix_average_bound` is less.
-
-    Parameters
-    ----------
-    n_steps, lam, radius : array-like
-        T ≥ 1, λ > 0 and R > 0.
-    share : array-like
-        0 < α < 1, the share of the iterates that is averaged.
-    projection : bool, default=False
-        Whether iterates are projected onto the ball of radius ``1/√lam``.
-
-    Returns
-    -------
-    float or ndarray of the shape to which the arguments are broadcast
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
-    Examples
-    --------
-    >>> round(float(alpha_suffix_bound(n_steps=1000, lam=0.01, radius=1.0, share=0.5)), 3)
-    2.986
-    """
-    share = _probability(share, name="share")
-    c = subgradient_norm_bound(lam, radius, projection=projection) ** 2
-    factor = (2 - 2.5 * np.log1p(-share)) / share
-    return factor * c / (_positive("lam", lam) * _steps(n_steps, 1))
 
 
 def _doubt(delta: ArrayLike) -> Values:
@@ -984,97 +935,3 @@ def random_stop_bound(
     """
     bound = high_probability_bound(n_steps, lam, radius, delta, projection=projection)
     return _over_half(delta) * bound
-
-
-def least_steps(
-    bound: Callable[[Values], Any], accuracy: ArrayLike, *, first: ArrayLike = 3
-) -> Values:
-    """Return the least T from ``first`` on at which a bound is ε or less.
-
-    Of `convergence_bound` these are the Õ(1/(lam ε)) steps of ICML 2007, sections 1 and 3: of full
-    gradients for the average, and of mini-batches for the mean over all draws and all iterates. Of
-    `random_iterate_bound` they are Õ(1/(delta lam ε)), of `best_of_runs_bound` and
-    `high_probability_bound` Õ(ln(1/delta)/(lam ε)), of `weighted_average_bound` without a logarithm
-    ``2 G²/(lam ε) − 1``, rounded up.
-
-    Parameters
-    ----------
-    bound : callable
-        A bound of `kpegasos.theory` as a function of ``n_steps``, which falls from ``first`` on.
-    accuracy : array-like
-        ε > 0.
-    first : array-like, default=3
-        From 3 on ``ln T / T`` falls. `weighted_average_bound` falls from 1 on, `best_of_runs_bound`
-        from ``3 * n_runs(delta)``.
-
-    Returns
-    -------
-    float or ndarray of the shape to which accuracy and bound are broadcast
-        Whole numbers; infinite where no T up to 1e100 suffices.
-
-    Raises
-    ------
-    TypeError
-        If the bound is no function.
-    ValueError
-        If an argument is out of range, or the bound returns no numbers.
-
-    Examples
-    --------
-    >>> from kpegasos.theory import convergence_bound
-    >>> least_steps(lambda T: convergence_bound(T, lam=0.01, radius=1.0), [0.1, 0.01])
-    array([ 11292., 143693.])
-    """
-    if not callable(bound):
-        raise TypeError(f"bound must be a function of n_steps, got {shown(bound)} instead")
-    accuracy, first = _positive("accuracy", accuracy), _positive("first", first)
-
-    def holds(n_steps: Values) -> Any:
-        return _numbers("bound(n_steps)", bound(n_steps)) <= accuracy
-
-    # Halves the ratio of two ends and then their difference: T may be anything up to 1e100.
-    enough = holds(first)
-    low = np.broadcast_to(first, np.shape(enough))
-    high = np.where(enough, low, LARGEST)
-    while True:
-        between = np.where(high > 4 * low, np.sqrt(low) * np.sqrt(high), low + (high - low) / 2)
-        middle = np.floor(between)
-        inside = (low < middle) & (middle < high)
-        if not inside.any():
-            break
-        enough = holds(middle)
-        low = np.where(inside & ~enough, middle, low)
-        high = np.where(inside & enough, middle, high)
-    return np.where(holds(high), high, np.inf)[()]
-
-
-@_broadcasting
-def earlier_analysis_steps(accuracy: ArrayLike, lam: ArrayLike, delta: ArrayLike) -> Values:
-    """Return the order of the steps of analyses before Pegasos: ``ln(1/delta) / (lam ε²)``.
-
-    ICML 2007 names ``Ω(1/ε²)`` for them in its abstract, and summaries of the paper print it with
-    lam and delta, in both cases without a constant. So this is an order, to hold next to
-    ``1/(delta lam ε)``, and no number of steps: it is not rounded. Below the
-    crossing ``ε = δ ln(1/δ)`` it is the larger of the two.
-
-    Parameters
-    ----------
-    accuracy, lam, delta : array-like
-        ε > 0, λ > 0 and 0 < δ < 1.
-
-    Returns
-    -------
-    float or ndarray of the shape to which the arguments are broadcast
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
-    Examples
-    --------
-    >>> round(float(earlier_analysis_steps(accuracy=0.1, lam=0.01, delta=0.05)))
-    29957
-    """
-    accuracy = _positive("accuracy", accuracy)
-    return -np.log(_probability(delta)) / _positive("lam", lam) / accuracy**2

@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from kpegasos import make_rows, theory
@@ -49,7 +47,6 @@ USUAL = (100, 0.04, 2.0)
         # 16 (1 + ln 2) / (2 · 0.25 · 4)
         (theory.suffix_average_bound(8, 0.25, 2.0), 8 * (1 + np.log(2))),
         (theory.suffix_average_bound(6, 0.25, 2.0), 8 * (1 + np.log(3))),  # the last 4 of 6
-        (theory.alpha_suffix_bound(10, 0.1, 1.0, 0.5), 8 * (2 + 2.5 * np.log(2))),
         (theory.variance_bound(0.5, 0.1, 2.0), 40.0),
         (theory.freedman_bound(10.0, 0.5, np.exp(-4)), 40.0),  # 2 · 10 · 2
         (theory.freedman_bound(1.0, 0.5, np.exp(-4)), 6.0),  # 3 · 0.5 · 2 · 2
@@ -127,7 +124,6 @@ def test_bounds_begin_at_the_step_of_their_theorem(bound):
         (theory.generalization_bound, (9, 1, 1, 0.37), "above 0 and below 1/e, got 0.37"),
         (theory.measured_regret_bound, (np.inf, 9, 1, 1, 0.1), "regret must be finite, got inf"),
         (theory.measured_regret_bound, (1, 2, 1, 1, 0.1), "n_steps must be at least 3 .*, got 2"),
-        (theory.alpha_suffix_bound, (9, 1, 1, 1), "share must be above 0 and below 1, got 1"),
         (theory.random_stop_bound, (9, 1, 1, 0.5), "delta must be above 0 and below 1/2, got 0.5"),
         (theory.optimum_norm_bound, ([1, 1], [1, 1, 1]), r"lam, radius .*, got \(2,\), \(3,\)"),
         (theory.objective_bound, (1, -1), "radius must be a positive finite number, got -1"),
@@ -135,8 +131,6 @@ def test_bounds_begin_at_the_step_of_their_theorem(bound):
         (theory.best_of_runs_bound, (8, 1, 1, 0.1), r"n_runs\(delta\) .* at least 3, got 2.66"),
         (theory.high_probability_bound, (10, [1, 1.21], 1, 0.1), "must be 1 at most, got 1.21"),
         (theory.data_radius, (np.ones((2, 2)), "sigmoid"), "semi-definite, got Sigmoid"),
-        (theory.least_steps, (abs, [0.1, 0.0]), "accuracy must be a positive .*, got 0"),
-        (theory.earlier_analysis_steps, (-1, 1, 0.1), "accuracy must be a positive .*, got -1"),
     ],
 )
 def test_limits_of_single_bounds(function, arguments, message):
@@ -160,43 +154,3 @@ def test_radius_is_the_largest_norm():
 
 
 # Steps for an accuracy
-
-
-@settings(max_examples=30)
-@given(
-    accuracy=st.floats(1e-6, 1e3),
-    lam=st.floats(1e-6, 1e-2),
-    radius=st.floats(0.1, 10),
-    delta=st.floats(1e-6, 0.99),
-    bound=st.sampled_from(["convergence", "weighted_average", "best_of_runs"]),
-)
-def test_steps_are_the_least_that_suffice(accuracy, lam, radius, delta, bound):
-    first = 3 * theory.n_runs(delta) if bound == "best_of_runs" else FIRST.get(bound, 3)
-
-    def at(n_steps):
-        return applied(bound, n_steps, lam, radius, delta)
-
-    found = theory.least_steps(at, accuracy, first=first)
-    assert found == np.floor(found) >= first
-    assert at(found) <= accuracy
-    fewer = found - max(1, 1e-13 * found)  # bounds are rounded
-    assert found == first or at(fewer) > accuracy
-    # And so does every larger number.
-    assert at(1.7 * found) <= accuracy
-
-
-def test_steps_are_broadcast_and_infinite_out_of_reach():
-    def steps(accuracy, lam):
-        return theory.least_steps(lambda t: theory.convergence_bound(t, lam, 1.0), accuracy)
-
-    found = steps([[1e-60], [1e-10]], [1e-50, 1e-40])
-    assert_array_equal(found, [[steps(a, c) for c in (1e-50, 1e-40)] for a in (1e-60, 1e-10)])
-    assert np.isfinite(found).tolist() == [[False] * 2, [True] * 2]
-
-
-def test_earlier_steps_have_the_values_found_by_hand():
-    # ln(1/e²) = −2, 2 / (0.1 · 0.2²)
-    assert_allclose(theory.earlier_analysis_steps(0.2, 0.1, np.exp(-2)), 500)
-    for delta, crossing in ((0.01, 0.046), (0.001, 0.007)):  # as printed
-        order = 1 / (delta * 0.1 * crossing)
-        assert_allclose(theory.earlier_analysis_steps(crossing, 0.1, delta), order, rtol=0.02)
