@@ -131,7 +131,6 @@ VALUES = {
     "RegularizationPathDisplay.from_path.path": ("solutions()",),
     "TrainingAnimation.from_estimator.estimator": ("PegasosSVC(epochs=2)",),
     "TrainingAnimation.save.path": ("'a.gif'",),
-    "UncachedRows.values": ("kpegasos.KernelMatrix(kpegasos.RBF(), X)",),
     "ValidationSurfaceDisplay.gammas": ("[0.5, 2.0]",),
     "fit_chunks.estimator": ("LinearPegasosSVC()", "LinearPegasosSVR()"),
     "kernel_history.iterates": ("[(1, np.ones(24)), (5, np.zeros(24), np.ones(24))]",),
