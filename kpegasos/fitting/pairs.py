@@ -745,6 +745,7 @@ class KernelRows:
         X, pairs = _without_unused(X, pairs)
         kernel, X, share = placed_within(kernel, X, settings.own["cache_mb"])
         self.is_costly = is_costly(kernel)
+        self._spent = kernel.evaluations if is_costly(kernel) else 0
         self._kernel, self._X, self._pairs, self._settings = kernel, X, pairs, settings
         self._cache: str = settings.own["cache"]
         self.is_quick, sizes = bounds_rounding(kernel), pairs.sizes
@@ -813,13 +814,12 @@ class KernelRows:
         with self._lock:
             if self._shared is None:
                 kernel, X, dtype = self._kernel, self._X, self._dtype
-                before = kernel.evaluations if is_costly(kernel) else 0
                 if len(pairs) == 1:
                     self._shared = KernelMatrix(kernel, X, row_dtype=dtype)
                 else:
                     self._shared = share_classes(kernel, X, pairs, dtype)
-                # Of the diagonal, which the first pair counts as its own.
-                unclaimed = self._shared.spent - before
+                # Of the diagonal, perhaps in several attempts; the first pair has it as its own.
+                unclaimed = self._shared.spent - self._spent
         values = self._shared
         if isinstance(values, ClassSortedMatrix):
             values = values.pair(*pair.classes)

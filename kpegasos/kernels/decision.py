@@ -478,7 +478,7 @@ def object_decision(
     for top in range(0, X.size, height):
         new = place(X[top : top + height])
         values = new.between(new.places, support, support.places)
-        parts.append(gram_decision(values, support.places, coefs, n_support))
+        parts.append(gram_decision(values, np.arange(size), coefs, n_support))
     return np.concatenate(parts)
 
 

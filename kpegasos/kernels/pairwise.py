@@ -86,20 +86,30 @@ def _row(
     function: Callable[[Any, Any], Any], blocks: bool, one: Any, others: Sequence[Any]
 ) -> tuple[np.ndarray, float]:
     """Return values of one object against others, and the seconds that each took."""
-    begin, size = time.perf_counter(), len(others)
+    begin = time.perf_counter()
     if blocks:
         found = _told("function", function, _together([one]), _together(others))
     else:
         found = [[_told("function", function, one, other) for other in others]]
-    seconds = (time.perf_counter() - begin) / size
-    values = real_values(found, np.float64)
-    if values.shape != (1, size):
+    seconds = (time.perf_counter() - begin) / len(others)
+    return _numbers("kernel", found, (1, len(others)))[0], max(seconds, 1e-9)
+
+
+def _numbers(name: str, found: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """Return what a function found, if it is an array of a shape.
+
+    Raises
+    ------
+    ValueError
+        If it is another, or holds anything but finite real numbers.
+    """
+    values = real_values(found, name=name)
+    if values.shape != shape:
         raise ValueError(
-            f"kernel must return a number for each pair, or with blocks an array of shape "
-            f"(1, {size}) for one object and {size} others, got shape "
-            f"{values.shape if blocks else values.shape[2:]} instead"
+            f"{name} must return one number for each, as an array of shape {shape}, got shape "
+            f"{values.shape} instead"
         )
-    return values[0], max(seconds, 1e-9)
+    return values
 
 
 # --- what is kept ---------------------------------------------------------------------------------
@@ -253,7 +263,7 @@ class PairwiseKernel:
     def placed(self, X: Any) -> tuple[PlacedKernel, np.ndarray]:
         """Return the kernel between places, and those of some objects, of shape (n_samples, 1)."""
         kernel = PlacedKernel(self, X)
-        return kernel, kernel.places[:, None].astype(np.float64)
+        return kernel, kernel.places
 
     def block(self, A: Any, B: Any) -> np.ndarray:
         """Return values of all objects of A against all of B, of shape (n_a, n_b).
@@ -266,37 +276,34 @@ class PairwiseKernel:
     def diag(self, A: Any) -> np.ndarray:
         """``k(a, a)`` of each object, float64 of shape (n_a,)."""
         objects = PlacedKernel(self, A, is_fitted=False)
-        return objects.own(objects.places)
+        return objects.diag(objects.places)
 
     def write_row(self, one: Any, others: list[Any], out: np.ndarray) -> None:
         """Ask for values of one prepared object against others, and write them as they come."""
-        begin = 0
+        kept, begin = self._kept, 0
         while begin < len(others):
             heed()
-            seconds, end = self._kept.seconds_each, min(len(others), begin + max(1, room()))
-            pays = (end - begin) * seconds > _PAYS
+            size = min(len(others) - begin, max(1, room()))
+            pays = size * kept.seconds_each > _PAYS
             n_jobs = joblib.effective_n_jobs(self.n_jobs) if pays else 1
             # One value tells how long the others take.
-            each = max(1, int(_PIECE / seconds)) if seconds else 1
-            each = min(each, -(-(end - begin) // n_jobs))
-            parts = [others[first : min(end, first + each)] for first in range(begin, end, each)]
-            for values, seconds in self._asked(one, parts if n_jobs > 1 else parts[:1]):
+            each = max(1, int(_PIECE / kept.seconds_each)) if kept.seconds_each else 1
+            each = min(each, -(-size // n_jobs))
+            ends = range(begin, begin + size, each) if n_jobs > 1 else (begin,)
+            parts = [others[k : min(k + each, begin + size)] for k in ends]
+            for values, kept.seconds_each in self._rows(one, parts):
                 out[begin : begin + values.size] = values
                 begin += values.size
-                self._kept.evaluations += values.size
-                self._kept.seconds_each = seconds
+                self._kept.evaluations += values.size  # of the one that is there by now
                 count(values.size)
                 heed()
 
-    def _asked(self, one: Any, parts: list[list[Any]]) -> Iterator[tuple[np.ndarray, float]]:
+    def _rows(self, one: Any, parts: list[list[Any]]) -> Iterator[tuple[np.ndarray, float]]:
         """Ask for values against parts of some objects; several parts go to joblib."""
-        calls = [(self.function, self.blocks, one, part) for part in parts]
-        if len(calls) == 1:
-            yield _row(*calls[0])
-            return
+        calls = [joblib.delayed(_row)(self.function, self.blocks, one, part) for part in parts]
         jobs = joblib.Parallel(n_jobs=self.n_jobs, return_as="generator")
         try:
-            yield from jobs(joblib.delayed(_row)(*call) for call in calls)
+            yield from jobs(calls) if len(calls) > 1 else [_row(*calls[0][1])]
         except pickle.PicklingError as error:
             raise ValueError(
                 f"function must be one that can be pickled for jobs in other processes, got "
@@ -316,13 +323,13 @@ class PlacedKernel:
 
     Attributes
     ----------
-    places : ndarray of shape (n_objects,), int64
+    places : ndarray of shape (n_objects, 1), float64
     """
 
     def __init__(self, kernel: PairwiseKernel, X: Any, *, is_fitted: bool = True) -> None:
         self.kernel, self._objects = kernel, as_objects(X)
         self.positive_definite = kernel.positive_definite
-        self.places = np.arange(self._objects.size)
+        self.places = np.arange(self._objects.size, dtype=np.float64)[:, None]
         digests = [copied(each, joblib.hash) for each in self._objects]
         with lock_of(kernel):
             self._kept, self._strange = kernel._kept, _Kept()
@@ -340,38 +347,29 @@ class PlacedKernel:
 
     def block(self, A: Any, B: Any) -> np.ndarray:
         """Return kernel values of shape (n_a, n_b)."""
-        left, right = (rows[:, 0].astype(np.int64) for rows in (A, B))
-        return self.between(left, self, right)
+        return self.between(A, self, B)
 
     def diag(self, A: Any) -> np.ndarray:
         """``k(a, a)`` of each place, float64 of shape (n_a,)."""
-        return self.own(A[:, 0].astype(np.int64))
-
-    def own(self, places: np.ndarray) -> np.ndarray:
-        """``k(x, x)`` of the objects in some places."""
         with lock_of(self.kernel):
-            return np.array([self._own(at) for at in places.tolist()])
+            return np.array([self._own(int(at)) for (at,) in A.tolist()])
 
-    def between(self, places: np.ndarray, other: PlacedKernel, others: np.ndarray) -> np.ndarray:
-        """Return values of objects in some places with those in places of another one.
+    def between(self, A: np.ndarray, other: PlacedKernel, B: np.ndarray) -> np.ndarray:
+        """Return values of shape (n_a, n_b) between places A and places B of another one.
 
         Parameters
         ----------
-        places : ndarray of shape (n,), int64
+        A : ndarray of shape (n_a, 1)
         other : PlacedKernel
             Of the same kernel.
-        others : ndarray of shape (m,), int64
-
-        Returns
-        -------
-        ndarray of shape (n, m), float64
+        B : ndarray of shape (n_b, 1)
         """
-        if places.size > others.size:
-            return other.between(others, self, places).T
-        values = np.empty((places.size, others.size))
+        if len(A) > len(B):
+            return other.between(B, self, A).T
+        values, others = np.empty((len(A), len(B))), B[:, 0].astype(np.int64)
         # A kernel that was cleared between the two numbers objects anew.
         shared = self._kept is other._kept and bool((other._numbers[others] >= 0).any())
-        for row, at in zip(values, places.tolist(), strict=True):
+        for row, at in zip(values, A[:, 0].astype(np.int64).tolist(), strict=True):
             is_kept = shared and bool(self._numbers[at] >= 0)
             with lock_of(self.kernel) if is_kept else nullcontext():
                 row[:] = self._row(at, other, others, is_kept)
@@ -442,13 +440,7 @@ class PlacedKernel:
                 own[number] = self._value(at, self, at)
             elif callable(diagonal):
                 told = _told("diagonal", diagonal, _together([self._given(at)]))
-                told = real_values(told, name="diagonal")
-                if told.shape != (1,):
-                    raise ValueError(
-                        f"diagonal must return an array of shape (1,) for one object, got shape "
-                        f"{told.shape} instead"
-                    )
-                own[number] = float(told[0])
+                own[number] = float(_numbers("diagonal", told, (1,))[0])
             else:
                 own[number] = float(diagonal)
         return own[number]

@@ -251,6 +251,17 @@ def test_budget_is_kept_and_gone_on_from(options):
     assert kernel.evaluations <= N * (N + 1) // 2 + PROBES + 1
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("budget", [1, 15, 40, 90])
+def test_model_tells_all_values_that_were_asked_for(n_classes, budget):
+    """Those of a diagonal that was cut short, too."""
+    X, y = words(30, n_classes)
+    kernel, asked = counted()
+    with pytest.warns(ConvergenceWarning, match="max_kernel_evaluations"):
+        model = fit(kernel, X, y, polish=True, max_kernel_evaluations=budget)
+    assert model.kernel_evaluations_ == kernel.evaluations == asked.total() > budget // 2
+
+
 def test_polish_makes_no_less_of_a_budget_than_a_plain_fit():
     objectives = []
     for polish in (False, True):
@@ -306,7 +317,7 @@ def test_function_that_cannot_be_pickled_is_told():
     [
         ({"function": lambda a, b: np.nan}, "kernel must return finite values"),
         ({"function": lambda a, b: 1j}, "kernel must return real numbers, got dtype complex128"),
-        ({"function": lambda a, b: [1.0, 2.0]}, "kernel must return a number for each pair"),
+        ({"function": lambda a, b: [1.0, 2.0]}, r"kernel must return one number .* \(1, 1, 2\)"),
         ({"function": lambda a, b: "near"}, "kernel must return real numbers, got dtype <U4"),
         ({"function": lambda a, b: len(a) - len(b)}, "kernel must be symmetric, got .* average"),
         ({"function": lambda A, B: np.ones(len(B)), "blocks": True}, r"array of shape \(1, 1\)"),
