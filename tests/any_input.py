@@ -479,7 +479,7 @@ _LEFTOVERS = re.compile(
 )
 #: What a message may say instead of the parameter's name.
 _ALIASES = {
-    "Cs": "scores curves", "cv_results": "metric", "gammas": "scores", "eps": "X",
+    "Cs": "scores values", "gammas": "scores", "eps": "X", "history": "runs",
     "X": "array features sample samples sparse decisions alpha",
     "y": "cv labels label classes target targets samples",
     "coef0": "kernel Polynomial", "coef0s": "kernel Polynomial", "degree": "kernel Polynomial",

@@ -156,7 +156,7 @@ class RegularizationPathDisplay(AxesDisplay):
         Cs, last = np.unique(C[::-1], return_index=True)
         at = rows[::-1][last]
         is_score = checks.name("y", y) == "score"
-        values = scores if is_score else column_of(results, y, scores.size)
+        values = scores if is_score else column_of(results, y, "y", scores.size)
         display = cls(
             Cs=Cs,
             values=values[at],
@@ -197,7 +197,7 @@ class RegularizationPathDisplay(AxesDisplay):
         bound = "dual_bounds" if checks.name("y", y) == "objectives" else None
         for name in ("Cs", y, *([bound] if bound else ())):
             if not hasattr(path, name):
-                raise ValueError(f"path must have {name}, got {shown(path)} instead")
+                raise ValueError(f"path must have what y names, got none of {shown(name)} instead")
         Cs = checks.finite("path.Cs", path.Cs, ndim=1)
         order = np.argsort(Cs)
 

@@ -34,8 +34,8 @@ def results_of(search: Any) -> tuple[Any, int | None]:
     return results, getattr(search, "best_index_", None)
 
 
-def column_of(cv_results: Any, name: str, size: int | None = None) -> np.ndarray:
-    """Return a column of numbers, one for each cell.
+def column_of(cv_results: Any, name: str, parameter: str, size: int | None = None) -> np.ndarray:
+    """Return the column of numbers that a parameter asks for, one for each cell.
 
     Raises
     ------
@@ -43,7 +43,7 @@ def column_of(cv_results: Any, name: str, size: int | None = None) -> np.ndarray
         If there is no such column, or it has another length.
     """
     if name not in cv_results:
-        raise ValueError(f"cv_results must have the column {name!r}, got {len(cv_results)} others")
+        raise ValueError(f"{parameter} must name a column of cv_results, got {shown(name)} instead")
     column = checks.numbers(f"cv_results[{name!r}]", cv_results[name], ndim=1)
     if size is not None:
         checks.one_for_each(f"cv_results[{name!r}]", column, size, "cells")
@@ -58,13 +58,13 @@ def scores_of(cv_results: Any, metric: str) -> tuple[np.ndarray, np.ndarray]:
     ``std_test_score`` is divided by the square root of one less than the number of splits:
     scikit-learn's deviation is that of the splits themselves, not of what they are drawn from.
     """
-    scores = column_of(cv_results, f"mean_test_{checks.name('metric', metric)}")
+    scores = column_of(cv_results, f"mean_test_{checks.name('metric', metric)}", "metric")
     n_splits = 0
     while f"split{n_splits}_test_{metric}" in cv_results:
         n_splits += 1
     if n_splits < 2:
         return scores, np.full(scores.size, np.nan)
-    deviations = column_of(cv_results, f"std_test_{metric}", scores.size)
+    deviations = column_of(cv_results, f"std_test_{metric}", "metric", scores.size)
     return scores, deviations / np.sqrt(n_splits - 1)
 
 
