@@ -140,7 +140,6 @@ VALUES = {
     "make_text_like.n_features": ("2000",),
     "save.path": ("'a.skops'",),
     "to_libsvm.path": ("'a.model'",),
-    "to_onnx.path": ("'a.onnx'",),
 }
 VALUES |= {f"{name}.y": ("2 * y - 1",) for name in reference.__all__}
 _OF_ANIMATIONS = "X", "alpha", "values", "xx", "y", "yy"

@@ -1,7 +1,6 @@
 """Models that every format is tried on, and what is compared of them."""
 
 import numpy as np
-import pytest
 from scipy import sparse
 from sklearn.datasets import make_blobs
 
@@ -46,14 +45,6 @@ def linear_classifier(**parameters):
 def search(**parameters):
     options = {"Cs": [1.0, 10.0], "gammas": [0.05], "cv": 2, "random_state": 0, **parameters}
     return PegasosSVCCV(**options)
-
-
-def by_onnx(graph, X):
-    """Name what onnxruntime makes of rows, by a file or the content of one."""
-    onnxruntime = pytest.importorskip("onnxruntime", reason="needs onnxruntime")
-    session = onnxruntime.InferenceSession(graph, providers=["CPUExecutionProvider"])
-    names = [output.name for output in session.get_outputs()]
-    return dict(zip(names, session.run(None, {"X": X}), strict=True))
 
 
 def regressors():

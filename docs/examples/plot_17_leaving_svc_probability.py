@@ -85,4 +85,4 @@ plt.show()
 # With several classes, ``CalibratedClassifierCV`` calibrates each class against the rest. The
 # logistic loss couples the probabilities of all pairs, as ``SVC(probability=True)`` did. See
 # :doc:`/migration` for what else changes from ``SVC``, :doc:`/model_selection` for calibration in a
-# search, and :doc:`/exports` for probabilities in other programs.
+# search, and :doc:`/exports` for probabilities in LIBSVM's programs.

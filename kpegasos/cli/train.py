@@ -15,7 +15,7 @@ from kpegasos import LinearPegasosSVC, LinearPegasosSVR, PegasosSVC, PegasosSVR,
 from kpegasos.cli import files, models
 from kpegasos.cli.options import INTERRUPTED, STANDARD, UsageError
 from kpegasos.cli.predict import score_lines, scores_of
-from kpegasos.estimators.exports import set_sigmoids
+from kpegasos.estimators.base import set_sigmoids
 from kpegasos.model_selection.scoring import pair_sigmoids
 
 #: Folds for the decisions that sigmoids are fitted to, as LIBSVM has; fewer of smaller classes.

@@ -32,10 +32,12 @@ from kpegasos.estimators.attributes import (
     RegressorAttributes,
 )
 from kpegasos.estimators.bounds import BoundsMixin, bounds_of_pairs
-from kpegasos.estimators.exports import ExportMixin, has_log_odds, own_sigmoids
-from kpegasos.exports.model import check_ties
+from kpegasos.estimators.exports import ExportMixin
+from kpegasos.estimators.html import HtmlNoteMixin
+from kpegasos.exports.model import Sigmoids
 from kpegasos.fitting.inputs import Settings, settings_of, some_weight, validated_rows
 from kpegasos.fitting.model import (
+    fitted,
     of_one_model,
     origin_of,
     parameters_read_later,
@@ -62,6 +64,7 @@ from kpegasos.fitting.pairs import (
     vote,
 )
 from kpegasos.fitting.training import FitPlan, report_end, train_each, train_in_step
+from kpegasos.losses import Logistic
 from kpegasos.rows.base import RowSource
 from kpegasos.solvers.result import Results
 from kpegasos.solvers.stopping import Stopper, interruptible
@@ -72,6 +75,7 @@ from kpegasos.utils.bases import (
     ClassifierMixin,
     RegressorMixin,
 )
+from kpegasos.utils.boundary import require_numbers
 from kpegasos.utils.threads import at_work
 from kpegasos.utils.validation import as_choice, as_flag, draw_seed, shown
 
@@ -130,7 +134,9 @@ def keeps_parameters(
     return keeping
 
 
-class BasePegasos(ExportMixin, CallbackSupportMixin, PegasosAttributes, BaseEstimator):
+class BasePegasos(
+    HtmlNoteMixin, ExportMixin, CallbackSupportMixin, PegasosAttributes, BaseEstimator
+):
     """Base of kernel and linear estimators."""
 
     @classmethod
@@ -339,9 +345,20 @@ def couple(of_pairs: np.ndarray, n_classes: int) -> np.ndarray:
 _VOTED_TOGETHER = 64 * tuning.MEBIBYTE // 32
 
 
+def set_sigmoids(estimator: Any, sigmoids: Sigmoids) -> None:
+    """Give a fitted classifier a ``predict_proba``, by sigmoids of the decisions of its pairs."""
+    estimator._sigmoids = np.array([sigmoids.slopes, sigmoids.offsets])
+
+
+def _has_log_odds(estimator: Any) -> bool:
+    """Tell whether decisions of a classifier are log-odds."""
+    loss = fitted(estimator, "loss")
+    return isinstance(loss, Logistic) or (isinstance(loss, str) and loss == "log_loss")
+
+
 def _gives_probabilities(estimator: Any) -> bool:
     """Tell whether decisions are log-odds, or a file has said what they are."""
-    if has_log_odds(estimator) or hasattr(estimator, "_sigmoids"):
+    if _has_log_odds(estimator) or hasattr(estimator, "_sigmoids"):
         return True
     raise AttributeError(
         "predict_proba is only available with loss='log_loss'; for other losses see "
@@ -424,7 +441,8 @@ class OneVsOneMixin(BoundsMixin, ClassifierMixin, ClassifierAttributes):
             With ``kernel="precomputed"``, kernel values against the training examples.
         """
         check_is_fitted(self)
-        check_ties(*self._votes())
+        if self._votes() == ("ovo", True):
+            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
         return self._by_blocks(self._validate(X, reset=False), self._vote)
 
     @available_if(_gives_probabilities)
@@ -445,13 +463,22 @@ class OneVsOneMixin(BoundsMixin, ClassifierMixin, ClassifierAttributes):
         ndarray of shape (n_samples, n_classes)
         """
         check_is_fitted(self)
-        n_classes, sigmoids = len(self.classes_), own_sigmoids(self)
+        n_classes, sigmoids = len(self.classes_), self._own_sigmoids()
         assert sigmoids is not None
-        slopes, offsets, _ = sigmoids
+        slopes, offsets = sigmoids
         return self._by_blocks(
             self._validate(X, reset=False),
             lambda decisions: couple(expit(slopes * decisions + offsets), n_classes),
         )
+
+    def _own_sigmoids(self) -> Sigmoids | None:
+        n_pairs, of_file = self.intercept_.size, getattr(self, "_sigmoids", None)
+        if of_file is not None:
+            curves = require_numbers("_sigmoids", of_file, (2, n_pairs))
+            if not np.isfinite(curves).all():
+                raise ValueError("_sigmoids must be finite, got NaN or infinity")
+            return Sigmoids(*curves)
+        return Sigmoids(np.ones(n_pairs), np.zeros(n_pairs)) if _has_log_odds(self) else None
 
     @available_if(lambda estimator: hasattr(estimator, "predict_proba"))
     def predict_log_proba(self, X: Any) -> np.ndarray:

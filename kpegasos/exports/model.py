@@ -14,18 +14,15 @@ from kpegasos.utils.validation import as_integer, largest_magnitude, shown
 class Sigmoids(NamedTuple):
     """Probabilities of decisions: ``1 / (1 + exp(-(slope · decision + offset)))``.
 
+    Those of the pairs' positive classes, to be coupled by Wu, Lin and Weng's second method.
+
     Attributes
     ----------
-    slopes, offsets : ndarray of shape (n_pairs,) or (n_classes,)
-    of_pairs : bool, default=True
-        Whether they are of the decisions of pairs, and give the probability of the class for which
-        these are positive, to be coupled by Wu, Lin and Weng's second method. Otherwise they are of
-        the one-vs-rest values of more than two classes, and their values are divided by their sum.
+    slopes, offsets : ndarray of shape (n_pairs,)
     """
 
     slopes: np.ndarray
     offsets: np.ndarray
-    of_pairs: bool = True
 
 
 class Model(NamedTuple):
@@ -117,20 +114,3 @@ def check_model(model: Model, *, values: bool = False) -> Model:
             if array is not None and not np.isfinite(largest_magnitude(array)):
                 raise ValueError(f"{name} must be finite, got NaN or infinity")
     return model._replace(vectors=vectors)
-
-
-def check_ties(shape: str, break_ties: bool) -> None:
-    """Check that ties are broken only where there are values of classes.
-
-    Parameters
-    ----------
-    shape : {"ovr", "ovo"}
-        Whether decisions have a column for each class, or for each pair.
-    break_ties : bool
-
-    Raises
-    ------
-    ValueError
-    """
-    if break_ties and shape == "ovo":
-        raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")

@@ -21,7 +21,8 @@ from kpegasos.estimators import PegasosSVC
 from kpegasos.estimators.attributes import ModelAttributes
 from kpegasos.estimators.base import OneVsOneMixin, keeps_parameters
 from kpegasos.estimators.bounds import Enclosed
-from kpegasos.estimators.exports import ExportMixin, sigmoids_of
+from kpegasos.estimators.exports import ExportMixin
+from kpegasos.estimators.html import HtmlNoteMixin
 from kpegasos.estimators.kernel import PrecomputedMixin
 from kpegasos.exports.model import Model, Sigmoids
 from kpegasos.fitting.inputs import (
@@ -101,6 +102,7 @@ def _calibrates(search: Any) -> bool:
 
 # Longer than a class should be: most of it is the parameters' documentation and the constructor.
 class PegasosSVCCV(
+    HtmlNoteMixin,
     PrecomputedMixin,
     ExportMixin,
     OneVsOneMixin,
@@ -462,26 +464,19 @@ class PegasosSVCCV(
 
     # --- files and exports ---
 
-    def _check_loaded(self) -> None:
-        """Check a search that was read from a file; its parts are checked by themselves.
-
-        Raises
-        ------
-        ValueError
-            If its probabilities are of other classes.
-        """
-        if hasattr(self, "calibrator_") and len(self.calibrator_.classes_) != len(self.classes_):
-            raise ValueError("calibrator_ must be of as many classes as the search")
-
     def _exported(self, *, values: bool = False) -> Model:
         check_is_fitted(self, "best_estimator_", msg=_WITHOUT_MODEL)
         model: Model = self.best_estimator_._exported(values=values)
         return model
 
     def _own_sigmoids(self) -> Sigmoids | None:
-        calibrated = fitted(self, "calibration") == "sigmoid" and hasattr(self, "calibrator_")
-        return sigmoids_of(self.calibrator_) if calibrated else None
+        is_one = len(self.classes_) == 2 and hasattr(self, "calibrator_")
+        if not is_one or fitted(self, "calibration") != "sigmoid":
+            return None
+        curve = self.calibrator_.calibrated_classifiers_[0].calibrators[0]
+        return Sigmoids(np.array([-curve.a_]), np.array([-curve.b_]))
 
+    @of_one_model
     def to_sklearn(self) -> Any:
         """Return a fitted estimator of scikit-learn with the same predictions.
 
@@ -497,7 +492,9 @@ class PegasosSVCCV(
         """
         check_is_fitted(self)
         check_is_fitted(self, "best_estimator_", msg=_WITHOUT_MODEL)
-        return self.best_estimator_.to_sklearn()
+        shape, ties = self._votes()
+        svc = self.best_estimator_.to_sklearn()
+        return svc.set_params(decision_function_shape=shape, break_ties=ties)
 
 
 # --- the steps of a fit ---

@@ -13,16 +13,6 @@ from typing import BinaryIO
 
 from kpegasos.utils.validation import shown
 
-#: A compressed file may hold this many times its size: text of numbers has 3 to 20 times.
-MOST_TIMES = 200
-#: Bytes that any compressed file may hold, however small it is.
-_HARMLESS = 2**26
-
-
-def most_unpacked(size: int) -> int:
-    """Return bytes that a compressed file of so many bytes may hold."""
-    return max(_HARMLESS, MOST_TIMES * size)
-
 
 def checked_path(path: str | PathLike[str]) -> Path:
     """Return what names a file as a path.

@@ -163,7 +163,7 @@ def use(rng, model, rows):
         assert len(model.predict_proba(rows)) == n
     if not hasattr(model, "to_libsvm"):
         return "used"
-    how = pick(rng, ["to_libsvm", "to_onnx", "to_sklearn", "go on", "save"])
+    how = pick(rng, ["to_libsvm", "to_sklearn", "go on", "save"])
     with tempfile.TemporaryDirectory() as folder:
         if how == "to_sklearn":
             model.to_sklearn()
@@ -238,9 +238,9 @@ def in_memory(rng):
     name = pick(rng, [each for each in _TRUSTED if each in vars(part)])
     value = getattr(part, name)
     if isinstance(value, tuple):  # vectors, members, coefficients
-        vectors, members, coefs = value
-        new = (edited_sparse(rng, vectors), members, coefs)
-        value = new if some(rng, 0.5) else (vectors, members, edited(rng, coefs))
+        vectors, members, coefs, *rest = value
+        new = (edited_sparse(rng, vectors), members, coefs, *rest)
+        value = new if some(rng, 0.5) else (vectors, members, edited(rng, coefs), *rest)
     else:
         value = edited_sparse(rng, value) if sparse.issparse(value) else edited(rng, value)
     setattr(part, name, value)

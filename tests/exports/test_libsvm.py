@@ -171,7 +171,7 @@ def test_to_libsvm_refuses_what_the_format_cannot_say(tmp_path):
     labels = "classes_ must be integers below 2**31 for LIBSVM, g"
     for model, own, sentence in (
         *((classifier(kernel), y, "kernel must be one that LIBSVM has") for kernel in kernels),
-        (classifier(Polynomial(0.1, 2.5, 100.0)), y, "kernel must have a degree that is an int"),
+        (classifier(Polynomial(0.1, 2.5, 100.0)), y, "degrees are integers), got Polynomial"),
         (classifier(), np.where(y == 7, "a", "b"), labels),
         (classifier(), np.where(y == 7, 0, 2**31), labels),
     ):

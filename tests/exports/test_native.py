@@ -27,8 +27,7 @@ from kpegasos import (
     losses,
     save,
 )
-from kpegasos.exports import native
-from kpegasos.exports.native import TRUSTED, stored_versions
+from kpegasos.exports.native import TRUSTED
 from kpegasos.kernels import functions
 
 STEPS = [None, kpegasos.Constant(0.1), kpegasos.DelayedInverse(), kpegasos.InverseSquareRoot(0.5)]
@@ -116,38 +115,8 @@ def test_model_that_is_not_fitted_comes_back(tmp_path):
     assert back.random_state.randint(2**31) == np.random.RandomState(3).randint(2**31)
 
 
-def test_file_says_which_versions_wrote_it(model, stored):
-    versions = stored_versions(stored)
-    assert versions["kpegasos"] == kpegasos.__version__
-    assert versions.keys() == {"kpegasos", "python", "numpy", "scikit-learn", "skops"}
-    assert versions["numpy"] == np.__version__
-    with zipfile.ZipFile(stored) as archive:  # arrays and words, no code
+def test_file_holds_arrays_and_words_and_one_of_skops_is_read(model, stored):
+    with zipfile.ZipFile(stored) as archive:  # and no code
         assert {Path(name).suffix for name in archive.namelist()} <= {".json", ".npy", ".npz"}
     skops.io.dump(model, stored)
-    assert stored_versions(stored) == {}
     assert load(stored).get_params() == model.get_params()
-
-
-@pytest.mark.parametrize(
-    ("written_by", "own", "warns"),
-    [
-        ("0.2.0", "0.3.0", True),
-        ("1.2.0", "2.2.0", True),
-        ("unknown", "0.2.0", True),
-        ("0.2.0", "0.2.9", False),
-        ("0.2.dev4", "0.2.1", False),
-        ("0.2.0", "unknown", False),
-    ],
-)
-def test_file_of_another_minor_version_is_warned_of(written_by, own, warns, tmp_path, monkeypatch):
-    path, says = tmp_path / "model", f"was written by kpegasos '{written_by}', and this is {own}: "
-    monkeypatch.setattr(native, "VERSION", written_by)
-    save(classifier(), path)
-    monkeypatch.setattr(native, "VERSION", own)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        load(path)
-    assert len(caught) == warns
-    if warns:
-        assert str(caught[0].message).startswith(f"{path} {says}")
-        assert caught[0].filename == __file__

@@ -1,6 +1,5 @@
 """`save` and `load`: a sentence for files that are damaged, others', or name foreign types."""
 
-import copy
 import io
 import re
 import sys
@@ -8,15 +7,12 @@ import zipfile
 
 import numpy as np
 import pytest
-from export_cases import classifier, data, search
+from export_cases import classifier, data
 from rejections import refusal
 from scipy import sparse
-from sklearn.calibration import CalibratedClassifierCV
 
 import kpegasos
 from kpegasos import LinearPegasosSVC, PegasosSVC, PegasosSVR, load, save
-from kpegasos.exports.native import stored_versions
-from kpegasos.utils import files
 
 
 def of_users(A, B):
@@ -25,7 +21,7 @@ def of_users(A, B):
 
 def test_what_cannot_be_loaded_is_not_written(stored):
     earlier = stored.read_bytes()
-    trusts = r"^model must hold only types that kpegasos.load trusts"
+    trusts = r"^model must hold only types that kpegasos.load trusts, got .*skops.io.dump writes it"
     skops_can = r"^model must hold only what skops can write, got "
     for model, sentence in (
         *((classifier(each), trusts) for each in (of_users, np.dot, kpegasos.KernelMatrix)),
@@ -33,9 +29,6 @@ def test_what_cannot_be_loaded_is_not_written(stored):
     ):
         with pytest.raises(ValueError, match=sentence):
             save(model, stored)
-    for other in (3, None, np.ones(3), PegasosSVC):
-        with pytest.raises(TypeError, match=r"^model must be an estimator or a result, got "):
-            save(other, stored)
     assert stored.read_bytes() == earlier
     assert list(stored.parent.iterdir()) == [stored]
 
@@ -89,24 +82,24 @@ def test_damaged_schema_is_told_of(edit, stored):
 
 def test_other_file_is_told_of(tmp_path):
     path = tmp_path / "model"
-    sentence = f"{path} must be a whole file that kpegasos.save has written, got another file"
+    sentence = f"{path} must be a whole file that kpegasos.save has written, got one of which a "
     for content in (b"", b"PK\3\4", b"\0" * 100, b"svm_type c_svc\n", b"\x80\4."):
         path.write_bytes(content)
-        for read in (load, stored_versions):
-            assert refusal(read, path).startswith(sentence)
+        assert refusal(load, path).startswith(sentence)
     with path.open("wb") as file:
         np.savez(file, a=np.ones(3))
     assert refusal(load, path).startswith(sentence)
-    assert refusal(load, tmp_path).startswith("path must be the path of a plain file, got ")
-    with pytest.raises(FileNotFoundError, match="missing"):
-        load(tmp_path / "missing")
+    for other in (tmp_path, tmp_path / "missing"):
+        with pytest.raises(OSError, match=re.escape(str(other))):
+            load(other)
 
 
 # --- parts that do not fit each other -------------------------------------------------------------
 
 
-def assert_does_not_fit(path):
-    assert refusal(load, path).endswith("got one whose parts do not fit each other")
+def assert_does_not_fit(path, part=""):
+    sentence = f"{path} must be a whole file that kpegasos.save has written, got one of which a "
+    assert re.match(rf"{re.escape(sentence)}part says .*{part}", refusal(load, path))
 
 
 def with_arrays(path, edit):
@@ -155,33 +148,6 @@ def test_arrays_that_do_not_fit_each_other_are_refused(edit, kind, tmp_path):
     assert_does_not_fit(path)
 
 
-WRONG = [
-    ("whole", "classes_", np.arange(10)),
-    ("curve", "a_", np.ones(2)),
-    ("curve", "b_", np.float64(np.inf)),
-    ("inner", "calibrators", []),
-    ("estimator", "classes_", np.array([3, 4])),
-    ("estimator", "classes_", np.array([7])),
-    ("estimator", "classes_", np.array([7, -1])),
-]
-
-
-@pytest.mark.parametrize("own", [True, False])
-def test_calibration_that_does_not_fit_is_refused(own, tmp_path):
-    X, y, _ = data(2)
-    model = CalibratedClassifierCV(classifier(), cv=2, ensemble=False)
-    model = (search(calibration="sigmoid") if own else model).fit(X, y)
-    for part, name, value in WRONG[:1] if own else WRONG:
-        edited = copy.deepcopy(model)
-        whole = edited.calibrator_ if own else edited
-        inner = whole.calibrated_classifiers_[0]
-        curve, estimator = inner.calibrators[0], inner.estimator
-        parts = {"whole": whole, "inner": inner, "curve": curve, "estimator": estimator}
-        vars(parts[part])[name] = value
-        save(edited, tmp_path / "model")
-        assert_does_not_fit(tmp_path / "model")
-
-
 def test_probabilities_of_a_file_that_do_not_fit_are_refused(tmp_path):
     X, y, _ = data(2)
     classifier(loss="log_loss").fit(X, y).to_libsvm(tmp_path / "libsvm")
@@ -190,7 +156,7 @@ def test_probabilities_of_a_file_that_do_not_fit_are_refused(tmp_path):
         read._sigmoids = wrong
         assert refusal(read.predict_proba, X).startswith("_sigmoids must ")
         save(read, tmp_path / "model")
-        assert_does_not_fit(tmp_path / "model")
+        assert_does_not_fit(tmp_path / "model", "_sigmoids must ")
 
 
 def test_warm_start_of_negative_counters_is_refused(tmp_path):
@@ -202,21 +168,11 @@ def test_warm_start_of_negative_counters_is_refused(tmp_path):
         assert_does_not_fit(tmp_path / "model")
 
 
-def test_file_that_unpacks_to_far_more_than_its_size_is_refused(stored, monkeypatch):
-    with_arrays(stored, lambda _: np.zeros(2**19))
-    with zipfile.ZipFile(stored) as archive:
-        size = sum(each.file_size for each in archive.infolist())
-    monkeypatch.setattr(files, "_HARMLESS", size - 1)
-    assert re.search(r"must unpack to at most \d+ bytes, 200 times its size", refusal(load, stored))
-    monkeypatch.setattr(files, "_HARMLESS", size)
-    assert_does_not_fit(stored)
-
-
 def test_array_of_more_entries_than_memory_has_room_for_is_refused(stored):
     head, form = io.BytesIO(), {"descr": "<f8", "fortran_order": False, "shape": (10**15,)}
     np.lib.format.write_array_header_1_0(head, form)
     rewrite(stored, lambda name, data: head.getvalue() if name.endswith(".npy") else data)
-    assert refusal(load, stored).endswith("must hold arrays that memory has room for, got more")
+    assert_does_not_fit(stored)
 
 
 def test_without_skops_a_sentence_names_the_extra(tmp_path, monkeypatch):
