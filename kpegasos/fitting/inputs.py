@@ -115,11 +115,19 @@ class Settings:
         """Whether the intercept is not regularised."""
         return bool(self.own["fit_intercept"] == "free")
 
-    def epochs_of(self, n_samples: int, *, is_costly: bool = False) -> float:
-        """Epochs of a Pegasos run over so many examples, whose kernel values may be costly."""
+    @property
+    def is_limited(self) -> bool:
+        """Whether time or kernel values may end a fit."""
+        return self.max_time is not None or self.max_kernel_evaluations is not None
+
+    def epochs_of(self, n_samples: int, *, n_values: float = 0.0, is_costly: bool = False) -> float:
+        """Epochs of a Pegasos run over so many examples, whose kernel values may be costly.
+
+        All runs of the fit together may ask for ``n_values`` different values.
+        """
         budget = self.max_kernel_evaluations
         # Rows of random examples make more of a budget that is not enough for a certificate.
-        if self.shortened and (budget is None or budget >= ENOUGH_OF_MATRIX * n_samples**2):
+        if self.shortened and (budget is None or budget >= ENOUGH_OF_MATRIX * n_values):
             return min(POLISH_EPOCHS, (COSTLY_DRAWS if is_costly else POLISH_DRAWS) / n_samples)
         return self.epochs
 

@@ -631,6 +631,7 @@ class _PairRows(GramRows, unchanging=True):
 
     def close(self) -> None:
         """Give the memory back."""
+        super().close()
         give_back, self._give_back = self._give_back, None
         if give_back is not None:
             give_back()

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from threading import Event, Lock
@@ -27,12 +29,12 @@ from kpegasos.fitting.observers import CheckpointObserver
 from kpegasos.fitting.pairs import GramParts, KernelRows, Pair, Pairs
 from kpegasos.kernels.base import takes_objects
 from kpegasos.rows.base import RowSource, most_scaling
-from kpegasos.solvers.dual_ascent import INDEFINITE
+from kpegasos.solvers.dual_ascent import INDEFINITE, DualAscent
 from kpegasos.solvers.pegasos import Checkpoints, PegasosRun, make_run, total_steps
-from kpegasos.solvers.polish import polish
+from kpegasos.solvers.polish import ascent_after, polished, seconds_of_first_moves
 from kpegasos.solvers.result import Result, Results
 from kpegasos.solvers.small import SmallResults, train_small
-from kpegasos.solvers.stopping import CUT_SHORT, Stopper
+from kpegasos.solvers.stopping import CUT_SHORT, PAUSED, Stopper
 from kpegasos.utils import tuning
 from kpegasos.utils.patience import CutShort, heed, heeding
 from kpegasos.utils.threads import even_ranges, n_threads, parallel_for
@@ -110,16 +112,35 @@ class FitPlan:
             self._rows(pair, n_at_once, stopper),
             settings.options,
             n_steps=settings.n_steps,
-            epochs=settings.epochs_of(pair.problem.y.size, is_costly=self.is_costly),
+            epochs=settings.epochs_of(
+                pair.problem.y.size, n_values=self.n_values, is_costly=self.is_costly
+            ),
             checkpoints=self.checkpoints,
             tol=settings.tol,
             seed=self.seed,
             spawn_key=self.pairs.spawn_key(pair.number),
             state=None if self.states is None else self.states[pair.number],
         )
-        if self.is_slow:
+        if self.is_slow or run.rows.is_costly:
             run.fewest_draws = 1
         return run
+
+    @property
+    def n_values(self) -> float:
+        """Kernel values of all pairs; costly ones are kept, whichever pair has asked for them."""
+        size = float(self.X.shape[0])
+        return (
+            size**2 if self.is_costly else float((self.pairs.sizes.astype(np.float64) ** 2).sum())
+        )
+
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether rows are kept while a pair waits, as values that are paid for are."""
+        return self.in_step or self.settings.max_kernel_evaluations is not None
+
+    def n_threads(self) -> int:
+        """Count threads: of a costly kernel the values of a row are shared out instead."""
+        return 1 if self.is_costly else min(len(self.pairs), n_threads())
 
     def prepare(self, stopper: Stopper) -> None:
         """Make what the rows of all pairs share, while there is no reason to stop.
@@ -146,31 +167,207 @@ class FitPlan:
             heed()
             return self.make_rows(pair, n_at_once, True)
 
-    def advance(self, number: int, run: PegasosRun, stopper: Stopper, update: Update) -> None:
-        """Take the run of a pair to its next checkpoint."""
-        run.advance(stopper, self.settings.tol)
-        update(number, run, 0.0, 0.5 if self.settings.polish else 1.0)
 
-    def finish(self, number: int, run: PegasosRun, stopper: Stopper, update: Update) -> Result:
-        """Result of the run of a pair at its end, polished if asked for."""
-        if not self.settings.polish or run.status == "stopped":
-            return run.result()
-        assert self.settings.tol is not None
+class PairTraining:
+    """A pair on its way: its run, and the ascent behind that.
+
+    It may be paused and gone on with later, and the result is the same.
+
+    Parameters
+    ----------
+    plan : FitPlan
+    pair : Pair
+    n_at_once : int
+        So many pairs share the memory.
+    stopper : Stopper
+        Of the fit.
+    update : callable
+        See `Update`.
+    """
+
+    def __init__(
+        self, plan: FitPlan, pair: Pair, n_at_once: int, stopper: Stopper, update: Update
+    ) -> None:
+        self.pair, self._plan, self._n_at_once = pair, plan, n_at_once
+        self._stopper, self._update = stopper, update
+        self.run = plan.make_run(pair, n_at_once, stopper)
+        self._ascent: DualAscent | None = None
+        self._is_over = self._is_closed = False
+        self._may_give_way = plan.settings.polish and plan.settings.shortened
+
+    def advance(self, share: Stopper) -> bool:
+        """Take the run to its next checkpoint; false if a pause comes before."""
+        settings, run = self._plan.settings, self.run
+        n_records = len(run.history)
+        run.advance(share, settings.tol)
+        self._update(self.pair.number, run, 0.0, 0.5 if settings.polish else 1.0)
+        return len(run.history) > n_records
+
+    def go_on(self, turns: Turns, share: Stopper) -> bool:
+        """Go on to the end; false if a pause comes before.
+
+        Parameters
+        ----------
+        turns : Turns
+        share : Stopper
+            Of this turn.
+        """
+        if self._is_closed:
+            self._open()
         try:
-            result = polish(
-                run,
-                tol=self.settings.tol,
-                stopper=stopper,
-                on_round=lambda ascent: update(number, ascent, 0.5, 0.5),
-            )
+            while not self._is_over:
+                self._go_on(turns, share)
+                if not self._is_over and share.reason() == PAUSED:
+                    return False
         except ValueError as error:
             # Values that were costly make a model all the same.
-            if not takes_objects(self.known["_kernel"]) or INDEFINITE not in str(error):
+            if not takes_objects(self._plan.known["_kernel"]) or INDEFINITE not in str(error):
                 raise
-            run.state.certified = False
-            result = run.result()
-        update(number, run, 1.0, 0.0)
+            self.run.state.certified = False
+            self._ascent = None
+        return True
+
+    def _go_on(self, turns: Turns, share: Stopper) -> None:
+        """Go on to the next checkpoint."""
+        settings, run, ascent = self._plan.settings, self.run, self._ascent
+        if not run.finished:
+            self.advance(share)
+        elif not settings.polish or run.status == "stopped":
+            self._is_over = True
+        elif ascent is None:
+            if self._is_too_late(run, turns, share):
+                self._take_plain_steps()
+                return
+            assert settings.tol is not None
+            self._n_records = len(run.history)
+            self._ascent = ascent_after(run, tol=settings.tol, stopper=self._stopper)
+            self._is_over = self._ascent is None or self._ascent.finished
+        elif self._is_too_late(ascent, turns, share):
+            for name in ("best_dual", "proven_bound", "seconds", "evaluations"):
+                setattr(run.state, name, getattr(ascent.state, name))
+            del run.history.records[self._n_records :]
+            self._ascent = None
+            self._take_plain_steps()
+        else:
+            ascent.advance(self._stopper, settings.tol)
+            self._update(self.pair.number, ascent, 0.5, 0.5)
+            self._is_over = ascent.finished
+
+    def _is_too_late(self, run: PegasosRun | DualAscent, turns: Turns, share: Stopper) -> bool:
+        """Tell whether time is too short for ascents to move all examples that matter.
+
+        Before it has, the model of an ascent is worse than one of as many seconds of plain steps.
+        It goes on once half of its time is over, as little would be left for these.
+        """
+        left = self._stopper.seconds_left
+        if not (self._may_give_way and left < math.inf and run.state.steps):
+            return False
+        if run is not self.run and share.seconds > share.seconds_left:
+            return False
+        return turns.seconds_needed(self.pair.number, seconds_of_first_moves(run)) > left
+
+    def _take_plain_steps(self) -> None:
+        """Go on with the steps of a plain fit, after which there may be time for an ascent."""
+        run, settings, self._may_give_way = self.run, self._plan.settings, False
+        first, n, k = run.points.first, run.problem.y.size, settings.options.batch_size
+        last = max(run.points.last, first + total_steps(None, settings.epochs, n, k))
+        run.extend(Checkpoints(self._plan.checkpoints, first, last, n, k))
+
+    def pause(self) -> None:
+        """Leave the pair, and the memory of its rows to others."""
+        if not self._plan.keeps_rows:
+            self.run.rows.close()
+            self._is_closed = True
+
+    def _open(self) -> None:
+        """Make rows anew, or end where the pair has been left."""
+        reason, rows = self._stopper.reason(), None
+        if reason is None:
+            with suppress(CutShort), heeding(self._stopper.lasts):
+                rows = self._plan.make_rows(self.pair, self._n_at_once, False)
+        if rows is None:
+            (self._ascent or self.run).end(self._stopper.reason() or "max_time")
+            return
+        self._is_closed = False
+        for each in (self._ascent, self.run):
+            if each is not None:
+                each.use_rows(rows)
+
+    def result(self) -> Result:
+        """Make the result, at the end."""
+        # A state takes as much memory as the model; only a warm start needs it.
+        self.run.keeps_state = self._plan.settings.warm_start
+        ascent = self._ascent
+        result = self.run.result() if ascent is None else polished(self.run, ascent)
+        self._update(self.pair.number, self.run, 1.0, 0.0)
+        self.run.rows.close()
         return result
+
+
+class Turns:
+    """Which pair is trained next, and what part of the time that is left it may take at a time.
+
+    Parts are as the squares of the sizes, and few examples come first. What a round leaves, as some
+    pairs took less, is shared out among the others in another round.
+
+    Parameters
+    ----------
+    numbers : sequence of int
+    sizes : ndarray of shape (n_pairs,)
+    settings : Settings
+    threads : int
+    """
+
+    def __init__(
+        self, numbers: Sequence[int], sizes: np.ndarray, settings: Settings, threads: int
+    ) -> None:
+        self.threads, self._lock = threads, Lock()
+        self._squares = sizes.astype(np.float64) ** 2
+        self._is_limited = settings.is_limited and len(numbers) > 1
+        # Of values that are paid for each pair has those of a first step.
+        self._is_first = settings.max_kernel_evaluations is not None
+        order = sorted(numbers, key=sizes.__getitem__) if self._is_limited else numbers
+        self._waiting, self._later = deque(order), deque[int]()
+        self._needed: dict[int, float] = {}
+
+    def take(self) -> tuple[int, float] | None:
+        """Return a pair and its part, if one waits."""
+        with self._lock:
+            if not self._waiting:
+                self._waiting, self._later, self._is_first = self._later, deque(), False
+            if not self._waiting:
+                return None
+            number, part = self._waiting.popleft(), 1.0
+            if self._is_limited:
+                squares = self._squares[[number, *self._waiting]]
+                # What is little of all may be long for few examples.
+                squares += 0.1 * squares.mean()
+                part = 0.0 if self._is_first else self.threads * squares[0] / squares.sum()
+            return number, float(part)
+
+    def others_wait(self) -> bool:
+        """Tell whether a pair waits."""
+        return bool(self._waiting or self._later)
+
+    def leave(self, number: int) -> None:
+        """Have a pair wait for another round."""
+        with self._lock:
+            self._later.append(number)
+
+    def seconds_needed(self, number: int, seconds: float) -> float:
+        """Forecast how long all threads take, where a pair takes so many seconds.
+
+        Others that wait take what they said, or what those that did say took, by their squares.
+        """
+        if not seconds:
+            return 0.0
+        with self._lock:
+            needed, squares = self._needed, self._squares
+            needed[number] = seconds
+            pace = sum(needed.values()) / squares[[*needed]].sum()
+            waiting = (*self._waiting, *self._later)
+            others = sum(needed.get(each, pace * squares[each]) for each in waiting)
+        return float(seconds + others) / self.threads
 
 
 def train_each(plan: FitPlan, stopper: Stopper, update: Update) -> Results:
@@ -182,67 +379,78 @@ def train_each(plan: FitPlan, stopper: Stopper, update: Update) -> Results:
     ----------
     plan : FitPlan
     stopper : Stopper
-        A deadline is shared evenly: every pair gets a model.
+        Every pair has a part of the time and of the kernel values, and a model; what some leave
+        goes to the others.
     update : callable
         See `Update`.
     """
     plan.prepare(stopper)
-    n_pairs, found = len(plan.pairs), None
-    # Of a costly kernel the values of a row are shared out.
-    threads = 1 if plan.is_costly else min(n_pairs, n_threads())
+    numbers: Sequence[int] = range(len(plan.pairs))
+    threads, found = plan.n_threads(), None
     if not (plan.in_step or plan.settings.verbose or plan.settings.warm_start):
         found = _train_small(plan, stopper, threads)
-    left = range(n_pairs) if found is None else found.left
-    waiting = [len(left)]
-    lock = Lock()
-    failures: list[BaseException] = []
+    if found is not None:
+        numbers = found.left
+    n_at_once = len(plan.pairs) if plan.keeps_rows else threads
 
-    def train(number: int) -> Result:
-        pair = plan.pairs[number]
-        with lock:
-            part = stopper.split(max(1.0, waiting[0] / threads))
-            waiting[0] -= 1
-        try:
-            if failures:  # the same sentence, whichever thread is heard first
-                raise failures[0]
-            run = plan.make_run(pair, threads, part)
-            while not run.finished:
-                plan.advance(pair.number, run, part, update)
-            # A state takes as much memory as the model; only a warm start needs it.
-            run.keeps_state = plan.settings.warm_start
-            result = plan.finish(pair.number, run, part, update)
-            run.rows.close()
-        except BaseException as error:
-            failures.append(error)
-            stopper.fail()  # or the other threads would go on to their end
-            raise
-        return result
+    def begin(number: int) -> PairTraining:
+        return PairTraining(plan, plan.pairs[number], n_at_once, stopper, update)
 
-    results = _on_threads(train, [(number,) for number in left], threads)
+    turns = Turns(numbers, plan.pairs.sizes, plan.settings, threads)
+    results = _train_in_turns(turns, begin, stopper)
     if found is None:
-        return Results(results)
-    for number, result in zip(left, results, strict=True):
+        return Results([results[number] for number in numbers])
+    for number, result in results.items():
         found.put(number, result)
     return found
 
 
-def _on_threads(work: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], threads: int) -> Any:
-    """Return what work returns for each of the tasks, several at a time if they take long.
+def _train_in_turns(
+    turns: Turns, begin: Callable[[int], PairTraining], stopper: Stopper
+) -> dict[int, Result]:
+    """Train pairs to their ends, on threads: results by their numbers."""
+    results: dict[int, Result] = {}
+    left: dict[int, PairTraining] = {}
+    failures: list[BaseException] = []
 
-    Short ones are the interpreter's work, which threads would only wait for.
+    def train() -> None:
+        while (turn := turns.take()) is not None:
+            number, part = turn
+            try:
+                if failures:  # the same sentence, whichever thread is heard first
+                    raise failures[0]
+                training = left.pop(number, None) or begin(number)
+                is_over = training.go_on(turns, stopper.share(part))
+                if not is_over and turns.others_wait():
+                    training.pause()
+                    left[number] = training
+                    turns.leave(number)
+                    continue
+                is_over = is_over or training.go_on(turns, stopper.share(1.0))
+                results[number] = training.result()
+            except BaseException as error:
+                failures.append(error)
+                stopper.fail()  # or the other threads would go on to their end
+                raise
+
+    _on_threads(train, turns.threads)
+    return results
+
+
+def _on_threads(work: Callable[[], None], threads: int) -> None:
+    """Call a function on several threads if it takes long.
+
+    What is short is the interpreter's work, which threads would only wait for.
     """
-    results: list[Any] = [None] * len(tasks)
-    numbers, over = iter(range(len(tasks))), Event()
+    over = Event()
 
     def do_some(thread: int) -> None:
         if thread and over.wait(tuning.SLICE_SECONDS):
             return
-        for number in numbers:
-            results[number] = work(*tasks[number])
+        work()
         over.set()
 
     parallel_for(do_some, [(thread,) for thread in range(threads)])
-    return results
 
 
 def train_in_step(
@@ -257,28 +465,41 @@ def train_in_step(
     ----------
     plan : FitPlan
     stopper : Stopper
+        As in `train_each`.
     update : callable
         See `Update`.
     observers : sequence of CheckpointObserver
         The first whose ``on_checkpoint`` is true stops the fit; those after it are not asked.
     """
     plan.prepare(stopper)
-    runs = [plan.make_run(pair, len(plan.pairs), stopper) for pair in plan.pairs]
+    n_pairs, threads = len(plan.pairs), plan.n_threads()
+    trainings = [PairTraining(plan, pair, n_pairs, stopper, update) for pair in plan.pairs]
+    runs = [training.run for training in trainings]
     for observer in observers:
         observer.begin_fit(max(len(run.points) for run in runs))
     while not all(run.finished for run in runs):
         for observer in observers:
             observer.begin_checkpoint()
-        for number, run in enumerate(runs):
-            if not run.finished:
-                plan.advance(number, run, stopper, update)
+        _take_to_checkpoint(plan, trainings, stopper)
         model = cache(lambda: plan.attributes(Results([run.result() for run in runs])))
         if any(observer.on_checkpoint(model) for observer in observers):
             for run in runs:
                 run.stop()
     for observer in observers:
         observer.end_fit()
-    return Results([plan.finish(number, run, stopper, update) for number, run in enumerate(runs)])
+    turns = Turns(range(n_pairs), plan.pairs.sizes, plan.settings, threads)
+    results = _train_in_turns(turns, trainings.__getitem__, stopper)
+    return Results([results[number] for number in range(n_pairs)])
+
+
+def _take_to_checkpoint(plan: FitPlan, trainings: Sequence[PairTraining], stopper: Stopper) -> None:
+    """Take all runs that are not at their ends to their next checkpoints."""
+    numbers = [each.pair.number for each in trainings if not each.run.finished]
+    turns = Turns(numbers, plan.pairs.sizes, plan.settings, 1)
+    while (turn := turns.take()) is not None:
+        number, part = turn
+        if not trainings[number].advance(stopper.share(part)):
+            turns.leave(number)
 
 
 #: Additions to margins of a run, some milliseconds, up to which nobody waits for it.

@@ -460,6 +460,8 @@ class RowSource(ABC):
     computes_as_asked : bool
         Whether a loop waits for kernel values. Before those of a step `advance` may raise
         `kpegasos.utils.patience.CutShort`.
+    pace : float
+        Seconds of a kernel value that is computed, with all that is done with it, at the best.
     is_costly : bool
         Whether kernel values cost more than whatever else a solver does, and are kept for all.
     cheap_evaluation : bool
@@ -479,6 +481,7 @@ class RowSource(ABC):
     image_size: int = 0
     row_capacity: int = 0
     computes_as_asked: bool = False
+    pace: float = math.inf
     is_costly: bool = False
     cheap_evaluation: bool = True
     tolerated_error: float = 0.0
@@ -622,7 +625,10 @@ class RowSource(ABC):
         """Give up what is kept of earlier steps, since an error may have left it half done."""
 
     def close(self) -> None:  # noqa: B027
-        """Give memory back to where it came from; the rows are not used any more."""
+        """Give memory back to where it came from.
+
+        No further step is made on the rows. Iterates whose images are held can still be evaluated.
+        """
 
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -847,6 +853,10 @@ class KernelSource(RowSource):
     def image_of(self, evaluated: Evaluated) -> np.ndarray:
         """Return margins."""
         return evaluated.margins - evaluated.intercept if evaluated.is_free else evaluated.margins
+
+    def close(self) -> None:
+        """Give back what was granted."""
+        self.grant = None
 
 
 def _margins_again(

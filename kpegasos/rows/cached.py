@@ -677,3 +677,4 @@ class CachedRows(KernelSource):
     def close(self) -> None:
         """Give the memory of the rows back to the pool."""
         self._cache.close()
+        super().close()

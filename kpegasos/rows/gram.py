@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from kpegasos.core.state import Examples
 from kpegasos.core.views import KernelView
 from kpegasos.kernels import gemm
 from kpegasos.kernels.base import InnerProductKernel
 from kpegasos.kernels.exact import ExactProducts
 from kpegasos.kernels.matrix import KernelMatrix
-from kpegasos.rows.base import KernelSource, Steps, TrainingPoints, run_loop
+from kpegasos.rows.base import Evaluated, KernelSource, Steps, TrainingPoints, run_loop
 from kpegasos.utils import tuning
 from kpegasos.utils.patience import heed
 from kpegasos.utils.validation import as_flag, as_integer, shown
@@ -116,6 +117,18 @@ class GramRows(KernelSource, unchanging=True):
     def ensure_rows(self, members: np.ndarray, t: int) -> KernelView:
         """Return all kernel rows."""
         return self._view
+
+    def settle(self, evaluated: Evaluated, examples: Examples, *, losses: bool = True) -> Evaluated:
+        """Evaluate an iterate again, unless the values that takes have been given up."""
+        if not self.gram.size and self.exact is None:
+            return evaluated
+        return super().settle(evaluated, examples, losses=losses)
+
+    def close(self) -> None:
+        """Give up the matrix."""
+        self.gram = self.gram[:0].copy()
+        self._view = self._view._replace(values=self.gram)
+        super().close()
 
     def product(self, columns: np.ndarray) -> np.ndarray:
         """``(K + B²) @ columns``."""

@@ -41,7 +41,7 @@ from kpegasos.core.steps import rates_of
 from kpegasos.losses import is_hinge
 from kpegasos.rows.base import Algorithm, Evaluated, RowSource, Steps
 from kpegasos.solvers.result import History, Record, Result
-from kpegasos.solvers.stopping import Interrupted, Stopper, interruptible
+from kpegasos.solvers.stopping import PAUSED, Interrupted, Stopper, interruptible
 from kpegasos.utils import tuning
 from kpegasos.utils.patience import CutShort, heed, heeding
 from kpegasos.utils.threads import is_torn, turn
@@ -103,7 +103,10 @@ class OnAccount:
             self.seconds = time.perf_counter() - self._begin
             self._state.seconds += self.seconds
             if self._counts:
-                self._state.evaluations += self._rows.evaluations - self._evaluations
+                evaluations = self._rows.evaluations - self._evaluations
+                self._state.evaluations += evaluations
+                if evaluations > 0:
+                    self._rows.pace = min(self._rows.pace, self.seconds / evaluations)
         finally:
             self._turn.__exit__(None, None, None)
 
@@ -219,6 +222,10 @@ class Certifier:
         # What was asked for, and what was found.
         self._settled: tuple[Evaluation, Evaluation] | None = None
         self._checks, self._excess = 3, 0.0
+
+    def use_rows(self, rows: RowSource) -> None:
+        """Ask other rows of the same examples."""
+        self._rows = rows
 
     def evaluate(self, evaluated: Evaluated, settled: bool = False) -> Evaluation:
         """Judge an iterate, and raise the dual bounds of the state."""
@@ -538,11 +545,24 @@ class SolverRun(ABC):
         if not self.finished:
             self.status = "stopped"
 
+    def end(self, reason: str) -> None:
+        """End where a pause has left the run, and evaluate there."""
+        if self._evaluated is None or self._evaluated[0] != self.state.steps:
+            self.record()
+        self.status = reason
+
+    def use_rows(self, rows: RowSource) -> None:
+        """Go on with other rows of the same examples, since those of before were closed."""
+        rows.pace, self.rows = self.rows.pace, rows
+        self._certifier.use_rows(rows)
+        self.state.evaluations += rows.claim_construction()
+
     def advance(self, stopper: Stopper, tol: float | None = None) -> None:
         """Go on to the next checkpoint, evaluate there and decide whether the run is finished.
 
         The first slice of a run is done before the stopper is heeded, so there always is a model;
-        it is a short one where there is reason to stop from the beginning.
+        it is a short one where there is reason to stop from the beginning. A pause leaves the run
+        on its way, where nothing is evaluated.
 
         Parameters
         ----------
@@ -552,6 +572,8 @@ class SolverRun(ABC):
         """
         self._certifier.stopper, self._certifier.tol = stopper, tol
         reason = self.advance_to_checkpoint(stopper)
+        if reason == PAUSED:
+            return
         ends = self.at_end() or reason is not None
         self.record()
         if tol is not None and self._certifier.reaches(self.evaluate()[1], tol):
@@ -559,7 +581,8 @@ class SolverRun(ABC):
         elif ends:
             self.status = reason or "completed"
         else:
-            self.status = self._stop_reason(stopper) or "running"
+            reason = self._stop_reason(stopper)
+            self.status = reason if reason and reason != PAUSED else "running"
 
     def take_steps(self, target: int, stopper: Stopper) -> str | None:
         """Run the loop up to a step, in slices; returns the stopper's reason if that came first."""

@@ -209,22 +209,35 @@ class PegasosRun(SolverRun):
         super().__init__(problem, rows, state, stream, first=first)
         if radius is not None:
             self.parameters = self.parameters._replace(radius=radius)
-        self.points, self.most_steps = points, points.last
-        self._ahead = iter(points)
+        self._plan(points)
         if state.options.projection:
             with alone_with(rows):
                 rows.prepare()
+
+    def _plan(self, points: Checkpoints) -> None:
+        """Plan steps up to the last of some points, of which those that are passed do not count."""
+        self.points, self.most_steps = points, points.last
+        self._ahead = (step for step in points if step > self.state.steps)
+        self._next = self.state.steps
+
+    def extend(self, points: Checkpoints) -> None:
+        """Go on beyond the end that was planned at first, with the same sequence of iterates."""
+        self._plan(points)
+        self.status = "running"
 
     @property
     def progress(self) -> float:
         """Share of the planned steps that is done, from 0 to 1."""
         first, last = self.points.first, self.points.last
         steps = self.state.loop.counters.item(STEPS)
-        return 1.0 if self.finished else (steps - first) / (last - first)
+        is_done = self.status in ("completed", "tolerance")
+        return 1.0 if is_done else (steps - first) / (last - first)
 
     def advance_to_checkpoint(self, stopper: Stopper) -> str | None:
         """Go on to the next of the points."""
-        return self.take_steps(next(self._ahead), stopper)
+        if self._next <= self.state.steps:  # else a pause has come before it
+            self._next = next(self._ahead)
+        return self.take_steps(self._next, stopper)
 
     @property
     def alpha(self) -> np.ndarray:

@@ -34,6 +34,7 @@ from kpegasos.core.working_sets import (
     new_working_sets,
 )
 from kpegasos.losses import is_hinge
+from kpegasos.losses.base import pulls
 from kpegasos.rows.base import Factor, RowSource
 from kpegasos.solvers.driver import Evaluation
 from kpegasos.solvers.dual_ascent import INDEFINITE, DualAscent
@@ -86,10 +87,23 @@ def polish(
         If the kernel is not positive semi-definite.
     """
     stopper = stopper or Stopper()
+    ascent = ascent_after(run, tol=tol, max_epochs=max_epochs, stopper=stopper)
+    if ascent is None:
+        return run.result()
+    while not ascent.finished:
+        ascent.advance(stopper, tol)
+        on_round(ascent)
+    return polished(run, ascent)
+
+
+def ascent_after(
+    run: PegasosRun, *, tol: float, max_epochs: int = MOST_EPOCHS, stopper: Stopper
+) -> DualAscent | None:
+    """Make the ascent of `polish`; None where there is nothing to refine, or no time for it."""
     if run.status in CUT_SHORT and not run.state.certified:
-        return run.result()
+        return None
     if run.reaches(tol, stopper):
-        return run.result()
+        return None
     if not run.state.certified:
         raise ValueError(INDEFINITE)
     # Where kernel rows are held, working sets of them are worth more than single ones.
@@ -100,9 +114,34 @@ def polish(
     ascent = kind.after(run, max_epochs=max_epochs)
     if run.status in CUT_SHORT:
         ascent.end_at_once(run.status)
-    while not ascent.finished:
-        ascent.advance(stopper, tol)
-        on_round(ascent)
+    return ascent
+
+
+def seconds_of_first_moves(run: PegasosRun | DualAscent) -> float:
+    """Forecast how long an ascent takes, at the least, until it has moved all that matters.
+
+    Parameters
+    ----------
+    run : PegasosRun or DualAscent
+        Not at its first step: the ascent, or the run that one would begin from. Zero where all rows
+        are there.
+    """
+    rows, state = run.rows, run.state
+    if not (rows.computes_as_asked and rows.holds_sets and state.evaluations):
+        return 0.0
+    goes_up = isinstance(run, DualAscent)
+    margins = run.evaluate()[0 if goes_up else 1].margins
+    waits = pulls(run.problem.loss, margins, run.examples.label) != 0.0
+    n_rows = int(np.count_nonzero(waits & (state.loop.alpha == 0.0)))
+    # Early in an ascent many violate that will not when it gets there. More will matter than those
+    # at the end of a run, whose own seconds are mostly of what is compiled or loaded first.
+    if goes_up:
+        return 0.25 * n_rows * margins.size * state.seconds / state.evaluations
+    return min(2 * n_rows, margins.size) * margins.size * rows.pace
+
+
+def polished(run: PegasosRun, ascent: DualAscent) -> Result:
+    """Result of the ascent behind a run, at its end."""
     if ascent.status in CUT_SHORT:
         _consider_multiples(ascent, run)
     return ascent.result(of=run)
@@ -200,8 +239,6 @@ class WorkingSetAscent(DualAscent):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._sets, self._n_sets = sets_for(self.rows, self.state.loop.alpha)
-        with self.on_account():
-            self._view = self.rows.ensure_rows(self._sets.wanted[:0], self.state.steps)
 
     def advance_to_checkpoint(self, stopper: Stopper) -> str | None:
         """Go on until the next evaluation: a few working sets."""
@@ -210,19 +247,19 @@ class WorkingSetAscent(DualAscent):
         sets.scalars[ENOUGH] = SAFE * (self._certifier.tol or 0.0)
         while True:
             with self.on_account():
-                if sets.counts[CHOSEN]:  # and between two blocks rows may be another run's
-                    wanted = sets.wanted[: sets.counts[WANTED]]
-                    try:
-                        with heeding(stopper.lasts):
-                            self._view = self.rows.ensure_rows(wanted, self.state.steps)
-                    except CutShort:  # rows were not waited for
-                        self.rows.forget()
-                        if (reason := stopper.reason()) is None:
-                            raise  # by whoever waits for the whole run
-                        return reason
-                status = ascend(loop, self._view, sets, self.examples, self.parameters)
+                # Between two blocks rows may be another run's.
+                wanted = sets.wanted[: sets.counts[WANTED] if sets.counts[CHOSEN] else 0]
+                try:
+                    with heeding(stopper.lasts):
+                        view = self.rows.ensure_rows(wanted, self.state.steps)
+                except CutShort:  # rows were not waited for
+                    self.rows.forget()
+                    if (reason := stopper.reason()) is None:
+                        raise  # by whoever waits for the whole run
+                    return reason
+                status = ascend(loop, view, sets, self.examples, self.parameters)
                 if status == ADD_MOVES:
-                    add_moves(loop, self._view, sets)
+                    add_moves(loop, view, sets)
             reason = stopper.reason() if sets.counts[LEFT] < self._n_sets else None
             if status == DONE or reason is not None:
                 self.recentre_intercept()

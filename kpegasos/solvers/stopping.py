@@ -25,6 +25,8 @@ from kpegasos.utils.threads import at_work
 
 #: Reasons to stop that leave a run where it stands.
 CUT_SHORT = ("interrupted", "max_time", "max_kernel_evaluations")
+#: Reason to leave a run for others, and to go on with it later.
+PAUSED = "paused"
 #: Seconds after a press that has interrupted for good in which others belong to it.
 _WAY_OUT = 1.0
 #: Seconds after Ctrl-C in which a run that has no model yet may make one.
@@ -71,10 +73,10 @@ class Stopper:
         self.latest = math.inf
         self.limit(max_time)
         self.presses_kept = 1.0
-        self._interrupted = threading.Event()
+        self._presses: list[float] = []
         self._failed = threading.Event()
         self._abandoned = threading.Event()
-        self._pressed = math.inf
+        self._pause, self._pause_values = math.inf, math.inf
 
     def limit(self, max_time: float | None) -> None:
         """Stop so many seconds after the stopper was made; None for no limit."""
@@ -90,8 +92,7 @@ class Stopper:
 
     def interrupt(self) -> None:
         """Ask all runs to stop."""
-        self._pressed = min(self._pressed, time.perf_counter())
-        self._interrupted.set()
+        self._presses.append(time.perf_counter())
 
     def abandon(self) -> None:
         """Let all that is computed be left at once, whatever is lost."""
@@ -107,7 +108,7 @@ class Stopper:
 
     def bears_delay(self) -> bool:
         """Tell whether a first model may still be waited for: not long after Ctrl-C."""
-        return time.perf_counter() < self._pressed + _FIRST_MODEL
+        return not self._presses or time.perf_counter() < self._presses[0] + _FIRST_MODEL
 
     def fail(self) -> None:
         """Ask all runs to stop, since one of them has failed."""
@@ -116,18 +117,38 @@ class Stopper:
     @property
     def interrupted(self) -> bool:
         """Whether Ctrl-C came."""
-        return self._interrupted.is_set()
+        return bool(self._presses)
 
-    def split(self, parts: float) -> Stopper:
-        """Make a stopper with the same flags and 1/parts of the time that is left."""
-        if self.deadline is None:
-            return self
-        part, now = copy.copy(self), time.perf_counter()
-        part.deadline = now + max(0.0, self.deadline - now) / parts
-        return part
+    def share(self, part: float) -> Stopper:
+        """Make a stopper with the same flags that pauses a run after a part of what is left.
+
+        Parameters
+        ----------
+        part : float
+            Of the time and of the kernel values that are paid for.
+        """
+        share, now = copy.copy(self), time.perf_counter()
+        share._begin = now
+        if part < 1.0:
+            if self.deadline is not None:
+                share._pause = now + part * (self.deadline - now)
+            values, most = self._counter.values, self._counter.most
+            share._pause_values = values + part * (most - values)
+        return share
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the stopper was made."""
+        return time.perf_counter() - self._begin
+
+    @property
+    def seconds_left(self) -> float:
+        """Seconds until there is reason to stop or to pause, as far as time is one."""
+        end = math.inf if self.deadline is None else self.deadline
+        return max(0.0, min(end, self._pause) - time.perf_counter())
 
     def reason(self) -> str | None:
-        """One of `CUT_SHORT`, ``"stopped"`` or None."""
+        """One of `CUT_SHORT`, ``"stopped"``, `PAUSED` or None."""
         if self.interrupted:
             return "interrupted"
         if self._failed.is_set():
@@ -136,6 +157,8 @@ class Stopper:
             return "max_time"
         if self._counter.values >= self._counter.most:
             return "max_kernel_evaluations"
+        if time.perf_counter() >= self._pause or self._counter.values >= self._pause_values:
+            return PAUSED
         return None
 
 

@@ -17,7 +17,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kpegasos import LinearPegasosSVC, PegasosSVC
 from kpegasos.estimators import base
-from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
 
 # Never to be reached; max_time only keeps a failing test from running for ever.
@@ -123,19 +122,6 @@ def test_ctrl_c_stops_what_runs_fits(call):
 
 
 tells_max_time = partial(pytest.warns, ConvergenceWarning, match="max_time")
-
-
-@BOTH
-@pytest.mark.parametrize(
-    ("n_jobs", "parts"), [(1, [6, 5, 4, 3, 2, 1]), (3, [2, 5 / 3, 4 / 3, 1, 1, 1])]
-)
-def test_max_time_is_shared_evenly(Estimator, n_jobs, parts, monkeypatch):
-    """The last pair trained has its part of the time that is left."""
-    split, asked = Stopper.split, []
-    monkeypatch.setattr(Stopper, "split", lambda self, n: asked.append(n) or split(self, n))
-    with tells_max_time(match="6 of 6 pairs"):
-        Estimator(n_jobs=n_jobs, **ENDLESS | {"max_time": 0.06}).fit(*data(4))
-    assert sorted(asked, reverse=True) == parts  # threads may ask in another order
 
 
 @BOTH

@@ -16,7 +16,7 @@ from kpegasos.solvers.dual_ascent import DualAscent
 from kpegasos.solvers.pegasos import make_run
 from kpegasos.solvers.stopping import Interrupted, Stopper, interruptible
 from kpegasos.utils import tuning
-from kpegasos.utils.patience import heed
+from kpegasos.utils.patience import count, heed
 
 
 def press_ctrl_c():
@@ -190,22 +190,41 @@ def test_rows_are_right_after_an_error(call, monkeypatch):
 # --- time ---
 
 
-def test_stopper_split_shares_the_flag_and_the_time(monkeypatch):
-    """Ctrl-C comes before the deadline, and neither is no reason."""
-    monkeypatch.setattr(time, "perf_counter", lambda: 7.0)
+def test_share_of_a_stopper_pauses_and_shares_the_flags(monkeypatch):
+    """Ctrl-C comes before the deadline, that before a pause, and none of them is no reason."""
+    now = [7.0]
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
     assert Stopper().reason() is Stopper(1e3).reason() is None
     late = Stopper(0.0)
     assert late.reason() == "max_time"
     late.interrupt()
     assert late.reason() == "interrupted"
     whole = Stopper(100.0)
-    part = whole.split(4)
-    assert part.deadline == pytest.approx(32.0)
+    part, rest = whole.share(0.25), whole.share(1.0)
+    assert (part.seconds_left, rest.seconds_left) == (25.0, 100.0)
+    now[0] = 31.9
+    assert part.reason() is None
+    now[0] = 32.0
+    assert (part.reason(), part.seconds_left, rest.reason()) == ("paused", 0.0, None)
+    now[0] = 107.0
+    assert part.reason() == rest.reason() == "max_time"
     part.interrupt()
     assert whole.interrupted
-    assert Stopper().split(3).deadline is None
-    assert Stopper(-5.0).split(2).reason() == "max_time"
-    assert part.latest == whole.latest > whole.deadline
+    assert Stopper().share(0.3).seconds_left == np.inf
+    assert Stopper(-5.0).share(0.5).reason() == "max_time"
+
+
+def test_share_of_a_stopper_pauses_after_its_kernel_values():
+    whole = Stopper()
+    with whole.paying(100):
+        count(40)
+        part = whole.share(0.5)
+        count(29)
+        assert part.reason() is None
+        count(1)
+        assert (part.reason(), whole.reason()) == ("paused", None)
+        count(30)
+        assert part.reason() == whole.reason() == "max_kernel_evaluations"
 
 
 def endless(*_, **__):

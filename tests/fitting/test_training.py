@@ -1,0 +1,114 @@
+"""Time and kernel values are shared among the pairs of a fit, by a clock that counts values."""
+
+import warnings
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from models import assert_same_model
+from sklearn.datasets import make_classification
+from sklearn.exceptions import ConvergenceWarning
+
+from kpegasos import PairwiseKernel, PegasosSVC
+from kpegasos.solvers import driver, stopping
+from kpegasos.utils.patience import Counter, counting
+
+#: Most of the work is that of the first pair.
+SIZES = (700, 500, 60, 60, 150, 150)
+
+
+def uneven(distance=2.0):
+    """The last pair is hard if its classes are less than this from each other."""
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(len(SIZES)), SIZES)
+    X = rng.normal(size=(y.size, 4)) + np.array([0.0, 2.0, 4.0, 6.0, 8.0, 8.0 + distance])[y, None]
+    return X, y
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A second for each million kernel values that a fit computes."""
+    counter = Counter()
+    now = SimpleNamespace(perf_counter=lambda: 1e-6 * counter.values)
+    for module in (stopping, driver):
+        monkeypatch.setattr(module, "time", now)
+    with counting(counter):
+        yield now.perf_counter
+
+
+def fitted(*data, **options):
+    given = {"cache": "cached", "C": 10.0, "n_jobs": 1, "random_state": 0}
+    return PegasosSVC(**given | options).fit(*(data or uneven()))
+
+
+KINDS = pytest.mark.parametrize(
+    "options",
+    [{"polish": True}, {"epochs": 30, "checkpoints": None}, {"epochs": 4}],
+    ids=["polish", "plain", "checkpoints"],
+)
+
+
+@KINDS
+@pytest.mark.parametrize("distance", [2.0, 0.0])
+def test_twice_the_time_changes_nothing(options, distance, clock):
+    """Nor does a hard pair of few examples, which takes more than others of its size."""
+    data, begin = uneven(distance), clock()
+    expected = fitted(*data, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        model = fitted(*data, max_time=2.0 * (clock() - begin), **options)
+    assert_same_model(model, expected, data[0])
+
+
+@KINDS
+@pytest.mark.parametrize("part", [0.3, 0.6, 0.9])
+def test_all_time_is_used_unless_all_is_done(options, part, clock):
+    begin = clock()
+    fitted(**options)
+    limit, begin = part * (clock() - begin), clock()
+    with pytest.warns(ConvergenceWarning, match="max_time"):
+        model = fitted(max_time=limit, **options)
+    assert clock() - begin >= limit
+    assert model.score(*uneven()) > 0.8
+
+
+@pytest.mark.parametrize("polish", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 3, 4])
+def test_budget_of_costly_values_is_spent_and_never_passed(n_classes, polish):
+    """But for the diagonal and a first row of each pair, which is what a budget of one takes."""
+    rng = np.random.default_rng(0)
+    xs, y = [*np.round(rng.normal(size=30), 4)], rng.integers(0, n_classes, 30)
+
+    def calls(budget):
+        asked = []
+        kernel = PairwiseKernel(lambda a, b: asked.append(1) or float(np.exp(-((a - b) ** 2))))
+        options = {"epochs": 50, "tol": 1e-9 if polish else None, "random_state": 0}
+        with pytest.warns(ConvergenceWarning, match="max_kernel_evaluations"):
+            model = PegasosSVC(
+                kernel=kernel, max_kernel_evaluations=budget, polish=polish, **options
+            ).fit(xs, y)
+        assert model.kernel_evaluations_ == len(asked)
+        return len(asked)
+
+    least = calls(1)
+    for more in range(0, 180, 30):
+        assert calls(least + more) == least + more
+
+
+def test_little_time_is_for_plain_steps_before_a_polish(clock):
+    """An ascent that is cut before it has moved all that matters used to be the model."""
+    X, y = make_classification(3000, 10, n_informative=6, flip_y=0.1, random_state=0)
+
+    def fit(**options):
+        begin = clock()
+        model = PegasosSVC(C=10.0, cache="cached", random_state=0, **options).fit(X, y)
+        return model, clock() - begin
+
+    _, seconds = fit(polish=True)
+    for part in (0.1, 0.3, 0.5):
+        limit = {"max_time": part * seconds}
+        with pytest.warns(ConvergenceWarning, match="max_time"):
+            polished, plain = fit(polish=True, **limit)[0], fit(**limit)[0]
+        assert polished.n_steps_ > 0.9 * plain.n_steps_
+        assert polished.score(X, y) > plain.score(X, y) - 0.005
+        assert polished.objective_ < plain.objective_
