@@ -108,9 +108,9 @@ class Pairs:
         """Return the same pairs where example i is called ``place[i]``."""
         return replace(self, members=place[self.members])
 
-    def spawn_key(self, number: int) -> tuple[int, ...]:
-        """Tell the draws of a pair from those of others; a single one has those of `pegasos`."""
-        return (number,) if len(self) > 1 else ()
+    def spawn_keys(self, numbers: Iterable[int]) -> list[tuple[int, ...]]:
+        """Tell draws of some pairs from those of others; a single one has those of `pegasos`."""
+        return [(number,) if self.lam.size > 1 else () for number in numbers]
 
     def __len__(self) -> int:
         return self.lam.size

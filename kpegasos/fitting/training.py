@@ -118,7 +118,7 @@ class FitPlan:
             checkpoints=self.checkpoints,
             tol=settings.tol,
             seed=self.seed,
-            spawn_key=self.pairs.spawn_key(pair.number),
+            spawn_key=self.pairs.spawn_keys([pair.number])[0],
             state=None if self.states is None else self.states[pair.number],
         )
         if self.is_slow or run.rows.is_costly:
@@ -559,7 +559,7 @@ def small_pairs(plan: FitPlan) -> SmallPairs | None:
     longest = max(map(len, points))
     if longest > _MOST_POINTS:
         return None
-    own = pairs if parts.pairs is None else parts.pairs
+    own, keys = pairs if parts.pairs is None else parts.pairs, pairs.spawn_keys(range(len(pairs)))
     return SmallPairs(
         gram=parts.gram,
         offset=offset,
@@ -570,9 +570,7 @@ def small_pairs(plan: FitPlan) -> SmallPairs | None:
         weight=pairs.weight,
         ends=pairs.ends,
         lam=pairs.lam,
-        key=np.array(
-            [stream_key(plan.seed, pairs.spawn_key(k)) for k in range(len(pairs))], dtype=np.uint64
-        ),
+        key=np.array([stream_key(plan.seed, key) for key in keys], dtype=np.uint64),
         kind=kind,
         points=np.array([each + each[-1:] * (longest - len(each)) for each in points]),
         uniform=options.sampling == "uniform",
