@@ -259,8 +259,8 @@ class PairTraining:
         Before it has, the model of an ascent is worse than one of as many seconds of plain steps.
         It goes on once half of its time is over, as little would be left for these.
         """
-        left = self._stopper.seconds_left
-        if not (self._may_give_way and left < math.inf and run.state.steps):
+        left, is_cut = self._stopper.seconds_left, self.run.status in CUT_SHORT
+        if is_cut or not (self._may_give_way and left < math.inf and run.state.steps):
             return False
         if run is not self.run and share.seconds > share.seconds_left:
             return False
