@@ -19,6 +19,7 @@ from kpegasos.cli.options import FAILED, INTERRUPTED, MISUSED, UsageError, parse
 _WORDS = {
     r", as StandardScaler does(, or set polish=True)?": " (--scale standard)",
     r", of which float64 features \(and row_dtype='float64'\) leave less": "",
+    r", polish=False, or LinearPegasosSVC on features of Nystroem": "",
     r"\bdid not reach tol\b": "did not reach -e",
     r"\bmax_time\b": "--max-time",
     r"\bcache_mb\b": "-m",

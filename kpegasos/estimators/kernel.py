@@ -333,9 +333,11 @@ class PegasosSVC(OneVsOneMixin, KernelEstimator):
         never reached.
     max_time : float, default=None
         Seconds from the call of ``fit`` after which the model reached so far is returned, with a
-        `ConvergenceWarning`. It is overrun by what is compiled for the first time, by the slice of
-        draws in work (some 20 ms, or the first 1,024 draws), by 32 draws of each pair of classes
-        not yet begun, or one if the kernel is slow, and by the evaluation of the model.
+        `ConvergenceWarning`. Of several classes each pair has a part of it, as the square of its
+        examples, and what some leave goes to the others. Where it is too short for ``polish`` to
+        get far, steps of a plain fit come first. It is overrun by what is compiled for the first
+        time, by the slice of draws in work (some 20 ms, or the first 1,024 draws), by 32 draws of
+        each pair not yet begun, or one if the kernel is slow, and by the evaluation of the model.
     max_kernel_evaluations : int, default=None
         Kernel values after which the model reached so far is returned, with a
         `ConvergenceWarning`: of a `PairwiseKernel` exactly so many, of others those of the rows in

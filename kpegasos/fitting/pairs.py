@@ -596,6 +596,11 @@ class GramParts:
         # Of a single pair that is known, the whole matrix is used.
         self._pool = BufferPool() if pairs is None or len(pairs) > 1 else None
 
+    @property
+    def is_double(self) -> bool:
+        """Whether values have the digits of float64."""
+        return bool(self.gram.dtype == np.float64)
+
     def __call__(self, pair: Pair, n_at_once: int, brief: bool) -> GramRows:
         """Return rows of a pair; as `KernelRows` says."""
         gram, exact = self.gram, self.exact
@@ -777,6 +782,11 @@ class KernelRows:
         )
         self._pool, self._lock = BufferPool() if len(pairs) > 1 else None, Lock()
         self._shared: KernelMatrix | None = None
+
+    @property
+    def is_double(self) -> bool:
+        """Whether values have the digits of float64."""
+        return np.dtype(self._dtype or self._X.dtype) == np.float64
 
     def prepare(self) -> GramParts:
         """Compute the matrix, of which the rows of all pairs are parts."""

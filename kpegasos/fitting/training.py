@@ -126,6 +126,13 @@ class FitPlan:
         return run
 
     @property
+    def is_double(self) -> bool:
+        """Whether kernel values, or features, have the digits of float64."""
+        if isinstance(self.make_rows, KernelRows | GramParts):
+            return self.make_rows.is_double
+        return bool(self.X.dtype == np.float64)
+
+    @property
     def n_values(self) -> float:
         """Kernel values of all pairs; costly ones are kept, whichever pair has asked for them."""
         size = float(self.X.shape[0])
@@ -608,7 +615,7 @@ def report_end(
     if stopper.interrupted:
         cut = _with_status(results, "interrupted")
         raise KeyboardInterrupt(
-            f"{name} was stopped by Ctrl-C {_where(cut or results, len(results))}; "
+            f"{name} was stopped by Ctrl-C {_where(cut or results, plan)}; "
             f"the estimator holds the model reached so far."
         )
     settings, tol = plan.settings, plan.settings.tol
@@ -628,12 +635,9 @@ def report_end(
             # The last look, without rounding, may have found more than was known before.
             cut = [result for result in cut if tol is not None and not result.relative_gap <= tol]
         if cut:
-            # A polish that ends by itself has met an ill-conditioned problem.
-            ill = settings.polish and status == "completed"
-            remedy = "; scale the features, as StandardScaler does, or reduce C" if ill else ""
             warnings.warn(
-                f"{name} {reason} {_where(cut, len(results))}; "
-                f"the model reached so far is returned{remedy}.",
+                f"{name} {reason} {_where(cut, plan)}; "
+                f"the model reached so far is returned{_remedy(cut, plan)}.",
                 ConvergenceWarning,
                 stacklevel=stacklevel,
             )
@@ -650,19 +654,38 @@ def _with_status(results: Results, status: str) -> list[Result]:
     return [results[k] for k, of in enumerate(results.column("status")) if of == status]
 
 
-def _where(results: Sequence[Result], n_pairs: int) -> str:
+def _remedy(cut: Sequence[Result], plan: FitPlan) -> str:
+    """Say what brings a polish further."""
+    if not plan.settings.polish:
+        return ""
+    if cut[0].status == "completed":  # by itself: the problem is ill-conditioned
+        return "; scale the features, as StandardScaler does, or reduce C"
+    is_far = any(result.relative_gap > _NOT_FAR for result in cut)
+    if cut[0].status == "max_time" and is_far and "kernel" in plan.settings.own:
+        return (
+            "; in as little time, fewer rows, polish=False, or LinearPegasosSVC on features of "
+            "Nystroem may do better"
+        )
+    return ""
+
+
+def _where(results: Sequence[Result], plan: FitPlan) -> str:
     """Tell how far the worst of some results has come."""
-    worst = max(results, key=lambda result: result.relative_gap)
-    of_pairs = f" ({len(results)} of {n_pairs} pairs)" if n_pairs > 1 else ""
-    # Of a gap that is mostly rounding, more steps take nothing off.
-    rounding = (
-        " that is mostly rounding, of which float64 features (and row_dtype='float64') leave less"
+    worst, n_pairs = max(results, key=lambda result: result.relative_gap), len(plan.pairs)
+    place = (
+        f"in {len(results)} of {n_pairs} pairs" if n_pairs > 1 else f"after {worst.n_steps} steps"
     )
-    return (
-        f"after {worst.n_steps} steps{of_pairs}, "
-        f"with a certified relative gap of {worst.relative_gap:.3g}"
-        + (rounding if worst.rounding > 0.5 * worst.gap else "")
-    )
+    at_most = "at most " if len(results) > 1 else ""
+    rounding = ""
+    if worst.rounding > 0.5 * worst.gap:  # of which more steps take nothing off
+        rounding = " that is mostly rounding"
+        if not plan.is_double:
+            rounding += ", of which float64 features (and row_dtype='float64') leave less"
+    return f"{place}, with a certified relative gap of {at_most}{worst.relative_gap:.3g}{rounding}"
+
+
+#: Relative gap beyond which a polish that was short of time has not come far.
+_NOT_FAR = 0.1
 
 
 #: A certified relative gap beyond which a model is no better than w = 0, for all that is known.

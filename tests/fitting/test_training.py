@@ -66,7 +66,8 @@ def test_all_time_is_used_unless_all_is_done(options, part, clock):
     begin = clock()
     fitted(**options)
     limit, begin = part * (clock() - begin), clock()
-    with pytest.warns(ConvergenceWarning, match="max_time"):
+    match = r"max_time in \d+ of 15 pairs, with a certified relative gap of at most"
+    with pytest.warns(ConvergenceWarning, match=match):
         model = fitted(max_time=limit, **options)
     assert clock() - begin >= limit
     assert model.score(*uneven()) > 0.8
@@ -107,8 +108,19 @@ def test_little_time_is_for_plain_steps_before_a_polish(clock):
     _, seconds = fit(polish=True)
     for part in (0.1, 0.3, 0.5):
         limit = {"max_time": part * seconds}
-        with pytest.warns(ConvergenceWarning, match="max_time"):
-            polished, plain = fit(polish=True, **limit)[0], fit(**limit)[0]
+        with pytest.warns(ConvergenceWarning, match="fewer rows, polish=False, or .* Nystroem"):
+            polished, _ = fit(polish=True, **limit)
+        with pytest.warns(ConvergenceWarning, match=r"gap of [\d.]+; the model .* is returned\.$"):
+            plain, _ = fit(**limit)
         assert polished.n_steps_ > 0.9 * plain.n_steps_
         assert polished.score(X, y) > plain.score(X, y) - 0.005
         assert polished.objective_ < plain.objective_
+
+
+@pytest.mark.parametrize(("dtype", "advised"), [(np.float32, True), (np.float64, False)])
+def test_advice_of_more_digits_is_for_those_who_lack_them(dtype, advised):
+    X, y = make_classification(200, 5, random_state=0)
+    model = PegasosSVC(C=1e10, polish=True, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="mostly rounding") as caught:
+        model.fit(X.astype(dtype), y)
+    assert ("row_dtype='float64'" in str(caught[0].message)) == advised
