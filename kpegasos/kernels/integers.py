@@ -28,6 +28,8 @@ _NUMBERS = gemm.NUMBERS_OF_A_WORD
 _TYPE, _LESS = (np.uint8, 128) if _NUMBERS == 4 else (np.int16, 0)
 #: Values that are looked at to find a scale.
 _SAMPLE = 1 << 14
+#: Scales below this one have no inverse, or not all of its digits.
+_SMALLEST_SCALE = float(np.finfo(np.float64).tiny)
 
 
 @cache
@@ -86,6 +88,8 @@ def _common_scale(values: np.ndarray, eps: float) -> float:
     for parts in range(1, 1 + int(255.5 * smallest / largest)):
         steps = round(largest * parts / smallest)
         scale = largest / steps
+        if scale < _SMALLEST_SCALE:
+            return 0.0
         whole = round(1.0 / scale) if scale < 1.0 else 0
         if whole and abs(whole * scale - 1.0) <= eps:
             scale = 1.0 / whole

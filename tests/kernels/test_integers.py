@@ -52,11 +52,26 @@ def test_find_grid_gives_the_numbers_back(scale, low, width, shape, dtype, seed)
         np.array([[np.inf, 1.0]]),
         np.zeros((3, 2)),
         np.full((4, 2), 1e-300),
+        np.array([[5e-324, 0.0]]),  # of which there is no inverse
+        np.array([[3e-308, 1e-308 / 3]]),
         np.ones((3, 0)),
         np.ones((2, 8193)),
         np.concatenate((np.ones(1 << 15), [0.5 + 1e-9]))[:, None],
     ],
-    ids=["normal", "wide", "far", "nan", "inf", "zeros", "tiny", "empty", "long", "one off"],
+    ids=[
+        "normal",
+        "wide",
+        "far",
+        "nan",
+        "inf",
+        "zeros",
+        "tiny",
+        "least",
+        "less",
+        "empty",
+        "long",
+        "one off",
+    ],
 )
 def test_find_grid_takes_nothing_else(X):
     grid = find_grid(np.ascontiguousarray(X))
