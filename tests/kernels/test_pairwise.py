@@ -12,6 +12,7 @@ from threading import Event, Lock, Thread, Timer, current_thread
 import joblib
 import numpy as np
 import pytest
+from forks import needs_fork, of_child
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
@@ -544,7 +545,7 @@ def test_prediction_goes_on_while_another_fit_prepares_its_objects():
     assert_allclose(decisions, values @ model.dual_coef_[0] + model.intercept_, rtol=1e-12)
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
+@needs_fork
 def test_child_of_a_fork_during_an_evaluation_goes_on():
     inside, go, parent = Event(), Event(), os.getpid()
 
@@ -560,16 +561,7 @@ def test_child_of_a_fork_during_an_evaluation_goes_on():
     thread = Thread(target=lambda: model.fit(X, y))
     thread.start()
     assert inside.wait(10.0)
-    child = os.fork()
-    if child == 0:
-        expected = fit(PairwiseKernel(shared, prepare=letters), X, y)
-        model.fit(X, y)
-        os._exit(int(not np.array_equal(model.dual_coef_, expected.dual_coef_)))
-    until = time.monotonic() + 30.0
-    while (ended := os.waitpid(child, os.WNOHANG))[0] == 0 and time.monotonic() < until:
-        time.sleep(0.05)
-    if ended[0] == 0:
-        os.kill(child, 9)
+    expected = fit(PairwiseKernel(shared, prepare=letters), X, y)
+    assert of_child(lambda: np.array_equal(model.fit(X, y).dual_coef_, expected.dual_coef_))
     go.set()
     thread.join(30.0)
-    assert ended == (child, 0)

@@ -1,8 +1,12 @@
 """Slots of kernel rows, and tiles of draws that fill them; the rows of whole sources."""
 
+from itertools import count
+from threading import Event, Thread
+
 import numpy as np
 import pytest
 from covering import each_pair, each_value
+from forks import needs_fork, of_child
 from numpy.testing import assert_allclose, assert_array_equal
 from row_cases import N, X, Y, make_gram
 
@@ -269,3 +273,32 @@ def test_parts_have_as_many_missing_rows_as_they_may():
     missing = np.array([False, True, True, False, True, True, True])
     assert [*_parts(missing, 2)] == [slice(0, 4), slice(4, 6), slice(6, 7)]
     assert [*_parts(np.full(3, False), 2)] == [slice(0, 3)]
+
+
+@needs_fork
+def test_child_of_a_fork_believes_no_rows_that_another_thread_was_changing(monkeypatch):
+    """The thread ends with the fork, where it has noted a slot and not yet whose it is."""
+    rng = np.random.default_rng(0)
+    values = KernelMatrix(RBF(1.0), rng.normal(size=(60, 2)))
+    problem = make_problem(np.where(values.X[:, 0] > 0.3 * rng.normal(size=60), 1, -1), lam=0.01)
+    expected = pegasos(problem, CachedRows(values), epochs=3, random_state=0)
+    rows = CachedRows(values, cache_mb=0.012)
+    inside, go, hold, calls = Event(), Event(), RowCache._hold, count(1)
+
+    def stay(cache, members, slots, tick):
+        if next(calls) == 10:
+            cache.view.slots[members] = slots
+            inside.set()
+            go.wait(20.0)
+        hold(cache, members, slots, tick)
+
+    monkeypatch.setattr(RowCache, "_hold", stay)
+    thread = Thread(target=lambda: pegasos(problem, rows, epochs=3, random_state=1))
+    thread.start()
+    assert inside.wait(20.0)
+    found = of_child(
+        lambda: np.array_equal(pegasos(problem, rows, epochs=3, random_state=0).coef, expected.coef)
+    )
+    go.set()
+    thread.join(20.0)
+    assert found

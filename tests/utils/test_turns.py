@@ -1,11 +1,10 @@
 """Turns: one thread at a time, what cannot end is refused, a child of a fork waits for nobody."""
 
-import os
 import sys
-import time
 from threading import Event, Thread
 
 import pytest
+from forks import needs_fork, of_child
 
 from kpegasos.utils import threads
 from kpegasos.utils.threads import is_torn, turn
@@ -99,24 +98,20 @@ def test_locks_do_not_outlive_their_owners():
     assert key not in threads._locks
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
+@needs_fork
 def test_child_of_a_fork_waits_for_no_turn_and_knows_what_was_left_half_changed():
     mine, others, free, go = Owner(), Owner(), Owner(), Event()
     thread = held(others, go)
     with turn(free, "rows"):
         pass
+
+    def is_right():
+        with turn(others, "rows"):
+            told = [is_torn(each) for each in (others, others, mine, free)]
+        return told == [True, False, False, False]
+
     with turn(mine, "rows"):
-        child = os.fork()
-        if child == 0:
-            with turn(others, "rows"):
-                told = [is_torn(each) for each in (others, others, mine, free)]
-            os._exit(int(told != [True, False, False, False]))
-    until = time.monotonic() + 10.0
-    while (ended := os.waitpid(child, os.WNOHANG))[0] == 0 and time.monotonic() < until:
-        time.sleep(0.01)
-    if ended[0] == 0:
-        os.kill(child, 9)
+        assert of_child(is_right)
     go.set()
     thread.join(10.0)
-    assert ended == (child, 0)
     assert not is_torn(others)
