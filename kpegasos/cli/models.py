@@ -28,7 +28,7 @@ import kpegasos
 from kpegasos import PegasosSVC, PegasosSVR
 from kpegasos.cli.files import is_table, write_by
 from kpegasos.cli.options import STANDARD, UsageError
-from kpegasos.exports.libsvm import CLASSIFIERS, LARGEST_INT, REGRESSORS
+from kpegasos.exports.libsvm import CLASSIFIERS, REGRESSORS
 from kpegasos.exports.native import require_skops
 from kpegasos.utils.files import is_stream
 
@@ -59,13 +59,6 @@ def place_of(options: argparse.Namespace) -> str:
     elif needs:
         raise UsageError(f"LIBSVM's format has no {needs}: let MODEL end in {_ENDING}, got {path}")
     return path
-
-
-def check_classes(path: str, y: np.ndarray) -> None:
-    """Check that a model's file has a place for its classes."""
-    whole = y.dtype.kind == "i" and np.abs(y).max() <= LARGEST_INT
-    if not (whole or path.endswith(_ENDING)):
-        raise ValueError(f"LIBSVM's format has integers for classes: let MODEL end in {_ENDING}")
 
 
 def write_model(path: str, model: Any) -> None:

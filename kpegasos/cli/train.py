@@ -32,8 +32,6 @@ def run(options: argparse.Namespace) -> int:
     place = models.place_of(options) if options.folds is None else None
     files.check_output("MODEL", place, options.data)
     X, y = _examples(options, regression=regression)
-    if place is not None and not regression:
-        models.check_classes(place, y)
     estimator = _estimator(options, y, regression=regression)
     model = models.with_scaling(estimator, options.scale, X)
     if place is None:

@@ -21,12 +21,7 @@ def run(options: argparse.Namespace) -> int:
     files.check_output("MODEL", place, options.data)
     examples = files.read_examples(options)
     X, y = examples.X, files.labels_of(examples, options.data, numbers=False)
-    if place is not None:
-        models.check_classes(place, y)
     search = PegasosSVCCV(
-        options.Cs,
-        gammas=options.gammas,
-        kernel=options.kernel,
         degrees=[options.degree],
         coef0s=[options.coef0],
         cv=models.folds_for(y, options.folds, options.random_state),

@@ -17,7 +17,7 @@ WRONG = [
     (("train", "-t4", "data"), b"1\n-1\n", "data: lines must be label 0:number 1:value"),
     (("train", "data"), b"1 1:2\n1 1:3\n", "data: labels must be of at least two classes, got 1"),
     (("train", "data"), b"1.5 1:2\n1 1:3\n", "must be whole numbers or texts, got 1.5; -s 3 is"),
-    (("train", "data"), b"1e10 1:2\n1 1:3\n", "integers for classes: let MODEL end in .skops"),
+    (("train", "data"), b"1e10 1:2\n1 1:3\n", "classes_ must be integers below 2**31 for LIBSVM"),
     (
         ("train", "-v2", "data"),
         b"1 1:1\n1 1:2\n2 1:3\n",

@@ -1,49 +1,103 @@
 """``kpegasos warm``: what it has compiled, no process compiles again."""
 
 import os
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
 from kpegasos.cli import warm
 
-COUNTED = """
-import numba.core.event as event
-import numpy as np
-import kpegasos
+ROOT = Path(__file__).resolve().parents[2]
+#: Examples with losses of their own, which are compiled when they are defined.
+OWN_LOSSES = {"losses.md", "plot_11_write_a_loss.py"}
 
-X = np.random.default_rng(1).normal(size=(2500, 2))
-with event.install_recorder("numba:compile") as compiled:
-    for name, n, options in (
-        ("PegasosSVC", 500, {}),
-        ("PegasosSVC", 500, {"polish": True}),
-        ("PegasosSVCCV", 500, {"Cs": [0.1, 1.0], "gammas": 2}),
-        ("LinearPegasosSVC", 500, {"polish": True}),
-        ("PegasosSVC", 2500, {"polish": True}),
-    ):
-        model = getattr(kpegasos, name)(random_state=0, **options)
-        model.fit(X[:n], X[:n, 0] > 0).predict(X[:n])
-for _, each in compiled.buffer:
-    print(each.data["dispatcher"].py_func.__qualname__)
+#: Each estimator with each loss, on both storages, with each intercept, polished and not; few rows.
+FITS = """
+import warnings
+import numpy as np
+from scipy import sparse
+import kpegasos
+from kpegasos.losses import CLASSIFICATION, REGRESSION
+
+warnings.simplefilter("ignore")
+rng = np.random.default_rng(1)
+X = rng.normal(size=(150, 4))
+X[np.abs(X) < 0.3] = 0.0
+classes, numbers = (X[:, 0] > 0).astype(int), X[:, 0]
+KINDS = {"PegasosSVC": CLASSIFICATION, "LinearPegasosSVC": CLASSIFICATION}
+KINDS |= {"PegasosSVR": REGRESSION, "LinearPegasosSVR": REGRESSION}
+for rows in (X, sparse.csr_matrix(X)):
+    for name, losses in KINDS.items():
+        y = numbers if name.endswith("SVR") else classes
+        for loss in losses:
+            for intercept in (True, "free", False):
+                for polish in (True, False):
+                    model = getattr(kpegasos, name)(loss=loss, fit_intercept=intercept)
+                    model.set_params(polish=polish, random_state=0).fit(rows, y).predict(rows)
+        few = [int(np.argmin(y)), int(np.argmax(y)), 5]
+        for n in (2, 3):
+            kind = getattr(kpegasos, name)(polish=True, random_state=0)
+            kind.fit(rows[few[:n]], y[few[:n]]).predict(rows)
+    for intercept in (True, "free"):
+        search = kpegasos.PegasosSVCCV([1.0, 10.0], gammas=2, cv=3, fit_intercept=intercept)
+        search.fit(rows, classes).predict(rows)
+    kpegasos.PegasosSVC(polish=True, tol=1e-5).fit(rows, classes).is_certified(rows)
+large = rng.normal(size=(2500, 5))
+for model in (kpegasos.PegasosSVC(polish=True), kpegasos.PegasosSVR(polish=True)):
+    model.fit(large, (large[:, 0] > 0).astype(int)).predict(large)
 """
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def examples():
+    """Code of the README, of each page, and of the gallery, by the names of their files."""
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
+        if blocks := BLOCK.findall(page.read_text(encoding="utf-8")):
+            yield page.name, "\n".join(blocks)
+    for path in sorted((ROOT / "docs" / "examples").glob("plot_*.py")):
+        yield path.name, path.read_text(encoding="utf-8")
+    yield "each loss and storage", FITS
 
 
 @pytest.mark.slow
 def test_what_is_warm_is_not_compiled_again(tmp_path):
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
-    for command in (["-m", "kpegasos", "warm", "-q"], ["-c", COUNTED]):
+    """Squared hinge, free intercepts, sparse rows and two rows were."""
+    cache = tmp_path / "cache"
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(cache), "MPLBACKEND": "Agg"}
+
+    def compiled_by(*command):
+        before = set(cache.rglob("*.nbc"))
         done = subprocess.run(
-            [sys.executable, *command], env=environment, capture_output=True, text=True, check=True
+            [sys.executable, *command],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
         )
-        assert (done.stdout, done.stderr) == ("", "")
+        assert done.returncode == 0, done.stderr
+        return sorted(path.name for path in set(cache.rglob("*.nbc")) - before)
+
+    assert len(compiled_by("-m", "kpegasos", "warm", "-q")) > 100
+    code = {name: text for name, text in examples() if name not in OWN_LOSSES}
+    assert {name: new for name in code if (new := compiled_by("-c", code[name]))} == {}
 
 
-def test_every_fit_of_a_kind_is_made(kpegasos, monkeypatch):
+def test_every_kind_of_fit_is_made(kpegasos, monkeypatch):
     made = []
     monkeypatch.setattr(warm, "fit", made.append)
-    monkeypatch.setattr("concurrent.futures.ProcessPoolExecutor", lambda *_: ThreadPoolExecutor(1))
+    monkeypatch.setattr(warm, "ProcessPoolExecutor", lambda *_: ThreadPoolExecutor(1))
     ran = kpegasos("warm", "--quiet")
     assert (ran.status, ran.out, ran.err) == (0, "", "")
     assert made == list(range(len(warm.FITS)))
+
+
+def test_examples_are_of_the_kinds_that_fits_name():
+    for name, _, kinds in warm.FITS:
+        for kind in kinds.split():
+            X, y = warm.examples(kind, regression=name.endswith("SVR"))
+            assert X.shape[0] == y.size >= 2
+            assert hasattr(X, "toarray") == kind.startswith("sparse")
