@@ -213,13 +213,13 @@ def progress_bar(
         done[pair] = before + own * run.progress
         gap = f"{run.history.records[-1].relative_gap:.2%}" if len(run.history) else "?"
 
-    with _counted(lambda: f"{name} {bar(sum(done) / runs)} gap {gap}"):
+    with _counted(lambda _: f"{name} {bar(sum(done) / runs)} gap {gap}"):
         yield update
 
 
 @contextmanager
 def cell_bar(
-    enabled: bool, name: str, cells: int, unit: str = "cells"
+    enabled: bool, name: str, cells: int, unit: str = "cells", values: float = math.inf
 ) -> Iterator[Callable[[float], None]]:
     """Yield a function ``advance(n_cells)`` to call when cells are done, from any thread.
 
@@ -233,27 +233,33 @@ def cell_bar(
         How many cells there are.
     unit : str, default="cells"
         What they are called.
+    values : float, default=inf
+        About as many kernel values as all of them take: the bar moves by these before a first cell
+        is done, and fills by cells alone.
     """
     if not enabled:
         yield lambda n_cells: None
         return
     parts = [0.0]
 
-    def text() -> str:
+    def text(computed: int) -> str:
         now = sum(parts)
-        return f"{name} {bar(now / cells)} {now:.0f}/{cells} {unit}"
+        share = max(now / cells, min(0.95, computed / values))
+        return f"{name} {bar(share)} {now:.0f}/{cells} {unit}"
 
     with _counted(text):
         yield parts.append
 
 
 @contextmanager
-def _counted(text: Callable[[], str]) -> Iterator[None]:
+def _counted(text: Callable[[int], str]) -> Iterator[None]:
     """Show a text, and behind it the kernel values of the block; on features there are none."""
     counter = Counter()
 
     def both() -> str:
-        return text() + (f" {counter.values:.1e} kernel values" if counter.values else "")
+        return text(counter.values) + (
+            f" {counter.values:.1e} kernel values" if counter.values else ""
+        )
 
     with shown(both, sys.stdout), counting(counter):
         yield

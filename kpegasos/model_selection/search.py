@@ -647,7 +647,9 @@ def _solve(
     assert settings.tol is not None
     certified = all(map(grid.is_certified, range(len(grid.kernels))))
     name = type(search).__name__
-    with cell_bar(bool(search.verbose), name, record.done.size) as advance:
+    # Folds share a kernel's values; each takes some of them again.
+    values = 2.0 * plan.y.size**2 * len(grid.kernels)
+    with cell_bar(bool(search.verbose), name, record.done.size, values=values) as advance:
         search_surface(
             plan.X,
             plan.targets.labels,

@@ -11,7 +11,9 @@ from sklearn.base import clone
 from sklearn.datasets import make_blobs
 
 from kpegasos import LinearPegasosSVC, PegasosSVC, PegasosSVCCV
+from kpegasos.fitting.observers import cell_bar
 from kpegasos.utils import progress
+from kpegasos.utils.patience import count
 
 X, y = make_blobs(90, centers=3, cluster_std=3.0, random_state=0)
 FITS = pytest.mark.parametrize(
@@ -74,3 +76,12 @@ def test_line_on_a_terminal_changes_in_place(monkeypatch):
 def test_bar_is_drawn_by_its_share():
     assert progress.bar(0.0) == f"[{'.' * 20}]   0%"
     assert progress.bar(0.26) == f"[{'#' * 5}{'.' * 15}]  26%"
+
+
+@pytest.mark.parametrize(("done", "values", "share"), [(0, 30, 30), (0, 500, 95), (1, 30, 50)])
+def test_bar_of_a_search_moves_before_a_first_cell_is_done(capsys, done, values, share):
+    """It stood at 0% for a minute and a half."""
+    with cell_bar(True, "search", 2, values=100.0) as advance:
+        count(values)
+        advance(done)
+    assert f"{share}% {done}/2 cells" in capsys.readouterr().out
