@@ -65,8 +65,8 @@ class PrecomputedMixin:
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.pairwise = self._is_precomputed()
-        tags.input_tags.sparse = not (self._is_precomputed() or takes_objects(self.kernel))
         tags.input_tags.two_d_array = not takes_objects(self.kernel)
+        tags.input_tags.sparse = tags.input_tags.two_d_array and not self._is_precomputed()
         return tags
 
 

@@ -751,7 +751,6 @@ class KernelRows:
         X, pairs = _without_unused(X, pairs)
         kernel, X, share = placed_within(kernel, X, settings.own["cache_mb"])
         self.is_costly = is_costly(kernel)
-        self._spent = kernel.evaluations if is_costly(kernel) else 0
         self._kernel, self._X, self._pairs, self._settings = kernel, X, pairs, settings
         self._cache: str = settings.own["cache"]
         self.is_quick, sizes = bounds_rounding(kernel), pairs.sizes
@@ -830,7 +829,7 @@ class KernelRows:
                 else:
                     self._shared = share_classes(kernel, X, pairs, dtype)
                 # Of the diagonal, perhaps in several attempts; the first pair has it as its own.
-                unclaimed = self._shared.spent - self._spent
+                unclaimed = self._shared.spent
         values = self._shared
         if isinstance(values, ClassSortedMatrix):
             values = values.pair(*pair.classes)

@@ -610,8 +610,8 @@ class KernelMatrix(KernelPoints):
 
     @property
     def spent(self) -> int:
-        """Values that a kernel has computed so far which keeps them itself; 0 of any other."""
-        return self.kernel.evaluations if is_costly(self.kernel) else 0
+        """Values that a costly kernel has computed for these points so far; 0 of any other."""
+        return self.kernel.evaluations if self.is_costly else 0  # type: ignore[attr-defined]
 
     def rows_at_once(self, most: int) -> int:
         """Return how many kernel rows take a moment: ``most``; fewer or none of a slow kernel."""

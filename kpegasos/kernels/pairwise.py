@@ -328,7 +328,7 @@ class PlacedKernel:
 
     def __init__(self, kernel: PairwiseKernel, X: Any, *, is_fitted: bool = True) -> None:
         self.kernel, self._objects = kernel, as_objects(X)
-        self.positive_definite = kernel.positive_definite
+        self.positive_definite, self._before = kernel.positive_definite, kernel.evaluations
         self.places = np.arange(self._objects.size, dtype=np.float64)[:, None]
         digests = [copied(each, joblib.hash) for each in self._objects]
         with lock_of(kernel):
@@ -342,8 +342,8 @@ class PlacedKernel:
 
     @property
     def evaluations(self) -> int:
-        """Values that the function has been asked for so far."""
-        return self.kernel.evaluations
+        """Values that the function has been asked for since these objects were placed."""
+        return self.kernel.evaluations - self._before
 
     def block(self, A: Any, B: Any) -> np.ndarray:
         """Return kernel values of shape (n_a, n_b)."""

@@ -220,12 +220,13 @@ def sets_for(rows: RowSource, alpha: np.ndarray, *, alone: bool = False) -> tupl
     """
     n_samples = rows.n_samples
     size, n_sets, n_wanted, n_ahead = shape_of_sets(n_samples, rows.row_capacity)
+    # The rows of the support have been needed before, and those of few examples cost little.
+    seen = alpha != 0.0
     if rows.is_costly:  # so that few rows are asked for that are not needed in the end
         size = n_wanted = min(n_samples, _COSTLY_SET)
         n_ahead = 0
-    # The rows of the support have been needed before, and those of few examples cost little.
-    few = n_samples <= tuning.GRAM_SAMPLES and not rows.is_costly
-    seen = np.full(n_samples, True) if few else alpha != 0.0
+    elif n_samples <= tuning.GRAM_SAMPLES:
+        seen[:] = True
     adds = alone or threads_for(tuning.MEMORY_WORK * size * n_samples) == 1
     return new_working_sets(size, n_wanted, n_ahead, seen, adds), n_sets
 
