@@ -93,8 +93,6 @@ def _add_fit(add: Callable[..., Any]) -> None:
     add("-t", dest="kernel", type=_kernel, default="2", metavar="0..4", help=help)
     add("-d", dest="degree", type=_degree, default=3, metavar="D", help="of -t 1; 3 unless given")
     add("-r", dest="coef0", type=_number, default=0.0, metavar="R", help="of -t 1 and 3; 0")
-    help = "certified relative gap of the objective to reach; 0.01 unless given"
-    add("-e", dest="tol", type=_positive, default=0.01, metavar="GAP", help=help)
     add("-m", dest="cache_mb", type=_positive, metavar="MIB", help="that kernel values may take")
     help = "factor of C for a class; -wLABEL FACTOR is the same"
     add("--weight", action="append", type=_weight, default=[], metavar="LABEL=FACTOR", help=help)
@@ -111,6 +109,8 @@ def _add_train(add: Callable[..., Any]) -> None:
     add("-c", dest="C", type=_positive, default=1.0, metavar="C", help="cost; 1 unless given")
     help = "of -t 1, 2 and 3: a number, scale, or auto, 1 / columns, as it is unless given"
     add("-g", dest="gamma", type=_gamma, default="auto", metavar="GAMMA", help=help)
+    help = "certified relative gap of the objective to reach; 0.001 unless given"
+    add("-e", dest="tol", type=_positive, default=0.001, metavar="GAP", help=help)
     help = "of -s 3; 0.1 unless given"
     add("-p", dest="epsilon", type=_not_negative, default=0.1, metavar="EPSILON", help=help)
     help = "1 for probabilities: sigmoids of held-out decisions"
@@ -124,6 +124,8 @@ def _add_tune(add: Callable[..., Any]) -> None:
     add("-c", dest="Cs", type=_list_of(_positive), default=5, metavar="LIST", help=help)
     help = "values of gamma, scale and auto among them; 1/16 to 16 times scale unless given"
     add("-g", dest="gammas", type=_list_of(_gamma), default=5, metavar="LIST", help=help)
+    help = "certified relative gap of each model; 0.01 unless given"
+    add("-e", dest="tol", type=_positive, default=0.01, metavar="GAP", help=help)
     add("-v", dest="folds", type=_folds, default=5, metavar="N", help="folds; 5 unless given")
 
 

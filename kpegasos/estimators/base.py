@@ -31,7 +31,7 @@ from kpegasos.estimators.attributes import (
     PegasosAttributes,
     RegressorAttributes,
 )
-from kpegasos.estimators.bounds import BoundsMixin, bounds_of_pairs
+from kpegasos.estimators.bounds import BoundsMixin, bounds_of_pairs, warn_of_gap
 from kpegasos.estimators.exports import ExportMixin
 from kpegasos.estimators.html import HtmlNoteMixin
 from kpegasos.exports.model import Sigmoids
@@ -520,6 +520,11 @@ class OneVsOneMixin(BoundsMixin, ClassifierMixin, ClassifierAttributes):
         ValueError
             Naming the parameter, what was expected and what came.
 
+        Warns
+        -----
+        UserWarning
+            If nearly nothing is certain, with the ``tol`` that would change it.
+
         Examples
         --------
         >>> from sklearn.datasets import make_moons
@@ -529,8 +534,12 @@ class OneVsOneMixin(BoundsMixin, ClassifierMixin, ClassifierAttributes):
         >>> bool(clf.is_certified(X).mean() > 0.9)
         True
         """
-        parts = [self._is_decided(*ends) for ends in bounds_of_pairs(self, X, diagonal)]
-        return np.concatenate(parts)
+        parts = []
+        for ends in bounds_of_pairs(self, X, diagonal):
+            parts.append(self._is_decided(*ends))
+        certain = np.concatenate(parts)
+        warn_of_gap(self, certain, ends, self._is_decided, stacklevel=4)
+        return certain
 
     def _is_decided(self, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
         """Tell where all decisions of pairs within these bounds give the same class."""

@@ -7,7 +7,8 @@ within φ, so that of the exact solution is off by no more than ``sqrt(2 gap / l
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -129,6 +130,56 @@ def bounds_of_pairs(
         error += 4.0 * EPS * (np.abs(closest) + np.abs(estimator.intercept_))
         error[np.isnan(error)] = np.inf
         yield np.minimum(own, closest - error), np.maximum(own, closest + error)
+
+
+#: Rows of which nearly nothing may be certain by chance, and what is nearly nothing.
+_FEW_ROWS, _NEARLY_NOTHING = 10, 0.1
+
+
+def warn_of_gap(
+    estimator: Any,
+    certain: np.ndarray,
+    ends: tuple[np.ndarray, np.ndarray],
+    is_decided: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    *,
+    stacklevel: int,
+) -> None:
+    """Say which ``tol`` would make most predictions certain where nearly none is.
+
+    Parameters
+    ----------
+    estimator : OneVsOneMixin
+    certain : ndarray of shape (n_samples,), bool
+    ends : tuple of ndarray of shape (n_rows, n_pairs)
+        Those of `bounds_of_pairs` for some of the rows.
+    is_decided : callable
+        ``is_decided(lower, upper)`` tells where all decisions within bounds give the same class.
+    stacklevel : int
+        Of the warning, seen from here.
+
+    Warns
+    -----
+    UserWarning
+        Once, if there is such a ``tol``.
+    """
+    if certain.size < _FEW_ROWS or certain.mean() >= _NEARLY_NOTHING:
+        return
+    lower, upper = ends
+    if not np.isfinite(upper).all():  # there is no gap
+        return
+    middle, half = 0.5 * (lower + upper), 0.5 * (upper - lower)
+    gaps = np.maximum(np.atleast_1d(estimator.relative_gap_), np.finfo(np.float64).tiny)
+    for tol in (1e-3, 1e-4, 1e-5, 1e-6, 1e-7):  # bounds are as wide as the root of the gap
+        width = half * np.minimum(1.0, np.sqrt(tol / gaps))
+        if is_decided(middle - width, middle + width).mean() > 0.5:
+            warnings.warn(
+                f"{type(estimator).__name__}.is_certified is certain of {certain.mean():.0%} of "
+                f"the predictions, with a certified relative gap of {gaps.max():.2g}; with "
+                f"polish=True and tol={tol:g} it would be of most.",
+                UserWarning,
+                stacklevel=stacklevel,
+            )
+            return
 
 
 class BoundsMixin:

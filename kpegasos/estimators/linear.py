@@ -177,7 +177,7 @@ class LinearPegasosSVC(OneVsOneMixin, LinearEstimator):
         ``1 / lam``; see `kpegasos.core.steps`. None for Pegasos' own ``1 / (lam t)``.
     polish : bool, default=False
         Whether the dual is ascended from the model of the Pegasos steps on, until the certified
-        relative gap is at most ``tol`` (0.01 if None): by single coordinates, or, where these
+        relative gap is at most ``tol`` (0.001 if None): by single coordinates, or, where these
         would take longer and the loss is the hinge, by an interior point method whose steps do not
         depend on the scale of the features. That needs no more than 1,024 features or examples. The
         model is then no longer an average of Pegasos iterates.
@@ -437,7 +437,7 @@ default="epsilon_insensitive"
         ``1 / lam``; see `kpegasos.core.steps`. None for Pegasos' own ``1 / (lam t)``.
     polish : bool, default=False
         Whether dual ascent, one coordinate at a time, goes on from the model of the Pegasos steps
-        until the certified relative gap is at most ``tol`` (0.01 if None). The model is then no
+        until the certified relative gap is at most ``tol`` (0.001 if None). The model is then no
         longer an average of Pegasos iterates.
     tol : float, default=None
         Certified relative gap at which training stops; a `ConvergenceWarning` tells if it is

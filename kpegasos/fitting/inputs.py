@@ -51,6 +51,8 @@ from kpegasos.utils.validation import (
     told_of,
 )
 
+#: Certified relative gap of `polish` with ``tol=None``.
+POLISH_TOL = 1e-3
 #: Epochs of a plain fit with ``epochs="auto"``.
 AUTO_EPOCHS = 20.0
 #: Epochs, and the most draws, of the run that `polish` goes on from: it finds sooner what a longer
@@ -279,7 +281,7 @@ def settings_of(estimator: Any) -> Settings:
         polish=polish,
         warm_start=plain["warm_start"],
         verbose=plain["verbose"],
-        tol=1e-2 if polish and plain["tol"] is None else plain["tol"],
+        tol=POLISH_TOL if polish and plain["tol"] is None else plain["tol"],
         max_time=plain["max_time"],
         max_kernel_evaluations=get("max_kernel_evaluations"),
         n_jobs=get("n_jobs"),

@@ -1,5 +1,6 @@
 """Bounds of decisions: they hold what the exact solution decides, and are attained."""
 
+import warnings
 from itertools import product
 
 import naive
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 from models import BOTH, four_classes, two_classes
 from scipy import sparse
-from sklearn.datasets import make_blobs
+from sklearn.datasets import make_blobs, make_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
 
@@ -259,3 +260,19 @@ def test_bounds_of_a_search_are_those_of_its_model():
     ends = search.best_estimator_.decision_bounds(X)
     np.testing.assert_array_equal(search.decision_bounds(X), ends)
     np.testing.assert_array_equal(search.is_certified(X), search.best_estimator_.is_certified(X))
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_little_that_is_certain_comes_with_the_tol_that_changes_it(n_classes):
+    X, y = make_classification(
+        600, 10, n_informative=6, n_classes=n_classes, flip_y=0.05, random_state=0
+    )
+    clf = PegasosSVC(C=10.0, polish=True, tol=0.02, random_state=0).fit(X, y)
+    with pytest.warns(UserWarning, match=r"certain of \d%.* gap of 0.0\d+; .* tol=") as caught:
+        clf.is_certified(X)
+    assert (len(caught), caught[0].filename) == (1, __file__)
+    tol = float(str(caught[0].message).split("tol=")[1].split()[0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        clf.is_certified(X[:5])  # of a few rows nothing may be certain by chance
+        assert clf.set_params(tol=tol).fit(X, y).is_certified(X).mean() > 0.5

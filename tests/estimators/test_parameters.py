@@ -25,7 +25,9 @@ from sklearn.utils.class_weight import compute_sample_weight
 from kpegasos import (
     DelayedInverse,
     LinearPegasosSVC,
+    LinearPegasosSVR,
     PegasosSVC,
+    PegasosSVR,
     linear_rows,
     make_problem,
     make_rows,
@@ -43,6 +45,12 @@ def test_steps_are_counted_in_batches(Estimator):
     assert Estimator(epochs=2.5).fit(X, y).n_steps_ == 250
     clf = Estimator(epochs=2, batch_size=8, random_state=0).fit(X, y)
     assert clf.n_steps_ == 25
+
+
+@pytest.mark.parametrize("Estimator", [PegasosSVC, PegasosSVR, LinearPegasosSVC, LinearPegasosSVR])
+def test_polish_alone_goes_to_a_thousandth(Estimator):
+    model = Estimator(polish=True, random_state=0).fit(*two_classes(300))
+    assert model.relative_gap_ <= 1e-3
 
 
 # --- history ---
