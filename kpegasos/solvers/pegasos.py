@@ -216,9 +216,9 @@ class PegasosRun(SolverRun):
 
     def _plan(self, points: Checkpoints) -> None:
         """Plan steps up to the last of some points, of which those that are passed do not count."""
-        self.points, self.most_steps = points, points.last
-        self._ahead = (step for step in points if step > self.state.steps)
-        self._next = self.state.steps
+        self.points, self.most_steps, state = points, points.last, self.state
+        self._ahead = (step for step in points if step > state.steps)
+        self._next = state.steps
 
     def extend(self, points: Checkpoints) -> None:
         """Go on beyond the end that was planned at first, with the same sequence of iterates."""
