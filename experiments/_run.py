@@ -1,104 +1,290 @@
-"""Running experiments: parts that survive an interrupt, results with their origin, figures, jobs.
+"""Experiments: their form, where their results come from, and how they are run and drawn.
 
-What an experiment is given is an `ExperimentContext`; what a command does for each is `Work`, in
-this process or in several, each of which takes the next one when it has ended its own. Ctrl-C ends
-them all as it ends one: what is under way is broken off, the rest is not begun.
+An experiment is a module of this folder, without a leading underscore, with a docstring whose first
+line says what it shows, and
+
+- ``compute(context: Context) -> dict``: the results, in what JSON can hold and numpy arrays;
+- ``plot(results: dict) -> Figure``: a pure function of the results *as read back from the file*:
+  arrays have become lists, keys strings, and numbers that are not finite None;
+- if something is claimed, ``claims(results: dict) -> list[Claim]``, as pure a function: what came
+  out, in sentences whose numbers are those of the results;
+- if something moves, ``animate(results: dict, path: Path)``, which writes a GIF.
+
+What is above ``claims`` and ``plot`` in the file computes; what is below only tells, and may change
+without making the results those of other code.
 """
 
 from __future__ import annotations
 
+import ast
+import hashlib
+import importlib
+import importlib.metadata
+import inspect
 import json
-import multiprocessing
+import math
 import os
+import platform
 import re
-import signal
+import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import nullcontext
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-from experiments._catalog import ROOT, Experiment
-from experiments._meta import commit, fingerprint, package_fingerprint, provenance
-from experiments._plots import STYLE, freeze
-from experiments._store import Output, Parts, plain, read, to_json, write, write_table
-from experiments._tables import Row
-from kpegasos.utils.progress import shown
+import numpy as np
+
+ROOT = Path(__file__).resolve().parent.parent
+#: Where the package shows models or brings them elsewhere: no number depends on that.
+_SHOWING = ("cli", "exports", "playground", "plotting")
+#: Helpers that take part in no result.
+_TELLING = {"_plots", "_results", "_run"}
+#: The variable that has the constants of ``--set``, for processes that an experiment starts.
+_SETTINGS = "KPEGASOS_EXPERIMENT_SETTINGS"
 
 
 @dataclass(frozen=True)
-class ExperimentContext:
-    """The argument of ``compute``.  ``ExperimentContext(quick=True)`` will do in a test.
+class Folders:
+    """The folders that a command writes to."""
+
+    results: Path
+    figures: Path
+    parts: Path
+
+
+def discover(root: Path = ROOT) -> dict[str, str]:
+    """Return what each experiment shows, by its name, without importing any."""
+    paths = sorted((root / "experiments").glob("[!_]*.py"))
+    trees = {path.stem: ast.parse(path.read_bytes()) for path in paths}
+    return {name: (ast.get_docstring(tree) or "").split("\n")[0] for name, tree in trees.items()}
+
+
+# Constants that are set
+
+
+def constants(tree: ast.Module) -> Iterator[tuple[str, Any, Any]]:
+    """Give the constants of a module: a name, and the list and place where its value is."""
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            target, holder, at = node.targets[0], vars(node), "value"
+            if isinstance(target, ast.Name):
+                yield target.id, holder, at
+            elif isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+                for place, name in enumerate(target.elts):
+                    yield ast.unparse(name), node.value.elts, place
+        elif isinstance(node, ast.AnnAssign):
+            yield ast.unparse(node.target), vars(node), "value"
+
+
+def setting(name: str, words: str) -> tuple[str, Any]:
+    """Read ``NAME=VALUE``: a constant of an experiment, and a value, or words as they stand.
+
+    Raises
+    ------
+    ValueError
+        If the experiment has no such constant.
+    """
+    constant, _, text = words.partition("=")
+    known = [each for each, *_ in constants(_tree(importlib.import_module(f"experiments.{name}")))]
+    if constant not in known or not constant.isupper():
+        names = ", ".join(sorted(filter(str.isupper, known)))
+        raise ValueError(f"--set must be of one of {names} in {name}, got {constant}.")
+    try:
+        return constant, ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return constant, text
+
+
+def _tree(module: ModuleType) -> ast.Module:
+    return ast.parse(inspect.getsource(module))
+
+
+def load(name: str, settings: dict[str, Any] | None = None) -> ModuleType:
+    """Import an experiment; with settings, make its constants and all that follows from them anew.
+
+    Processes that are started from then on find the same settings.
+    """
+    module = importlib.import_module(f"experiments.{name}")
+    if settings is not None:
+        os.environ[_SETTINGS] = json.dumps(settings)
+    values = json.loads(os.environ.get(_SETTINGS, "{}"))
+    if values:
+        tree = _tree(module)
+        for constant, holder, at in constants(tree):
+            if constant in values:
+                value, before = values[constant], holder[at]
+                value = tuple(value) if isinstance(value, list) else value
+                alone = isinstance(before, ast.Tuple) and not isinstance(value, tuple)
+                holder[at] = ast.parse(repr((value,) if alone else value), mode="eval").body
+        exec(compile(ast.fix_missing_locations(tree), str(module.__file__), "exec"), vars(module))
+    return module
+
+
+# Provenance
+
+
+def fingerprint(paths: list[Path]) -> str:
+    """Hash the code of files, without comments and docstrings, and without what only tells."""
+    digest = hashlib.sha256()
+    for path in sorted(paths):
+        digest.update(f"{path.name}\n{_computing(path.read_text(encoding='utf-8'))}\n".encode())
+    return digest.hexdigest()[:12]
+
+
+@cache
+def _computing(source: str) -> str:
+    tree = ast.parse(re.split(r"^def (?:claims|plot)\(", source, maxsplit=1, flags=re.M)[0])
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            node.body = node.body[ast.get_docstring(node) is not None :]
+    return ast.unparse(tree)
+
+
+@cache
+def package_fingerprint() -> str:
+    """Hash the code of the package, but for what no result depends on."""
+    package = ROOT / "kpegasos"
+    paths = package.rglob("*.py")
+    return fingerprint([p for p in paths if p.relative_to(package).parts[0] not in _SHOWING])
+
+
+def code(name: str, root: Path = ROOT) -> dict[str, str]:
+    """Return fingerprints of the package, and of an experiment with the helpers that compute."""
+    path = root / "experiments" / f"{name}.py"
+    used = set(re.findall(r"^from experiments\.(\w+) import", path.read_text("utf-8"), re.M))
+    helpers = [ROOT / "experiments" / f"{helper}.py" for helper in used - _TELLING]
+    return {"package": package_fingerprint(), "experiment": fingerprint([path, *helpers])}
+
+
+@cache
+def commit() -> str | None:
+    """Describe the commit; ``None`` outside a checkout."""
+    with suppress(OSError, subprocess.CalledProcessError):
+        describe = ["git", "describe", "--always", "--dirty"]
+        return subprocess.run(
+            describe, cwd=ROOT, check=True, capture_output=True, text=True
+        ).stdout.strip()
+    return None
+
+
+def vectors() -> list[str]:
+    """Return the vectors that numba compiles for."""
+    import numba
+    from llvmlite import binding
+
+    config: Any = numba.config
+    features = config.CPU_FEATURES or binding.get_host_cpu_features().flatten()
+    known = {"+avx2": "AVX2", "+avx512f": "AVX-512", "+neon": "NEON"}
+    return [name for flag, name in known.items() if flag in features.split(",")]
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Python and of the packages that results depend on."""
+    names = ("kpegasos", "numpy", "numba", "scipy", "scikit-learn")
+    found = {name: importlib.metadata.version(name) for name in names}
+    return {"python": platform.python_version(), **found}
+
+
+def machine() -> dict[str, Any]:
+    """Return processor, the vectors that are used, cores at our disposal, and system."""
+    from joblib import cpu_count
+
+    system = f"{platform.system()} {platform.machine()}"
+    own = {"processor": _processor(), "vectors": vectors(), "cores": cpu_count()}
+    return {**own, "platform": system}
+
+
+def provenance(name: str, root: Path = ROOT) -> dict[str, Any]:
+    """Say what code computes the results of an experiment, when and where."""
+    origin: dict[str, Any] = {"date": datetime.now(UTC).date().isoformat(), "commit": commit()}
+    with suppress(ImportError):
+        import psutil
+
+        # Of a moment: a load average would have what this process did before.
+        origin["load"] = round(psutil.cpu_percent(0.2) / 100 * psutil.cpu_count(), 2)
+    origin |= {"machine": machine(), "versions": versions()}
+    return origin | {"code": code(name, root)}
+
+
+def _processor() -> str:
+    with suppress(OSError):
+        model = re.search(r"model name\s*:\s*(.+)", Path("/proc/cpuinfo").read_text())
+        if model:
+            return model[1]
+    return platform.processor() or platform.machine()
+
+
+# Files
+
+
+def plain(value: Any) -> Any:
+    """Turn a value into what JSON holds, floats rounded to ten significant digits."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, float):
+        return float(f"{value:.10g}") if math.isfinite(value) else None
+    return value
+
+
+def to_json(value: Any) -> str:
+    """Write JSON with the innermost lists and dictionaries on one line each."""
+    text = json.dumps(plain(value), indent=1, ensure_ascii=False)
+    flat = re.compile(r"([\[{])\n\s*([^\[\]{}]*)\n\s*([\]}])")  # no JSON string has a bare newline
+    return flat.sub(lambda m: m[1] + re.sub(r"\n\s*", " ", m[2]) + m[3], text) + "\n"
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file as a whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(path.name + ".tmp")
+    draft.write_text(text, encoding="utf-8", newline="\n")
+    draft.replace(path)
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Read a file that holds one JSON object."""
+    document: dict[str, Any] = json.loads(path.read_bytes())
+    return document
+
+
+# Runs
+
+
+@dataclass
+class Context:
+    """The argument of ``compute``.  ``Context(quick=True)`` will do in a test.
 
     Attributes
     ----------
     quick : bool
         Whether a small version is asked for, to see that everything works.
-    cache : Parts
-        The parts that are finished.
-    bars : list
-        Description, items done and number of items of each loop under way, the outermost first.
-    only : tuple of str
-        The groups that are asked for; all if empty.
-    previous : dict
-        The results at hand, from which an experiment takes the groups that it does not run.
+    path : Path or None
+        A file of finished parts, which are taken up; without one they are kept in memory.
+    parts : dict
+        What is finished, by key.
+    seconds : float
+        Time that the finished parts took.
     """
 
     quick: bool = False
-    cache: Parts = field(default_factory=Parts)
-    bars: list[list[Any]] = field(default_factory=list)
-    only: tuple[str, ...] = ()
-    previous: dict[str, Any] = field(default_factory=dict)
+    path: Path | None = None
+    parts: dict[str, Any] = field(default_factory=dict)
+    seconds: float = 0.0
 
-    def wants(self, group: str) -> bool:
-        """Say whether a group of parts is to be run: its name has one of the words in ``only``."""
-        return not self.only or any(word.lower() in group.lower() for word in self.only)
-
-    def groups(
-        self,
-        work: Mapping[str, Callable[[], Mapping[str, list[Row]]]],
-        column: str = "group",
-        on_request: str = "",
-    ) -> dict[str, Any]:
-        """Run the groups that are asked for, and take the others from the results at hand.
-
-        Parameters
-        ----------
-        work : dict of str to callable
-            What measures each group, and returns tables by name: lists of rows.
-        column : str, default "group"
-            Column of the tables that has the name of the group.
-        on_request : str, default ""
-            A group that is run only where groups are asked for.
-
-        Returns
-        -------
-        dict
-            The tables of all groups, and under ``"groups"`` when and by what code each was
-            measured.
-        """
-        tables: dict[str, list[Row]] = {}
-        origins: dict[str, Any] = {}
-        for name, measure in work.items():
-            if self.wants(name) and (name != on_request or self.only):
-                found = measure()
-                today = datetime.now(UTC).date().isoformat()
-                code = {"commit": commit(), "package": package_fingerprint()}
-                origins[name] = {"date": today, **code}
-            elif name in self.previous.get("groups", {}):
-                origins[name] = self.previous["groups"][name]
-                found = {
-                    key: [row for row in rows if isinstance(row, dict) and row.get(column) == name]
-                    for key, rows in self.previous.items()
-                    if isinstance(rows, list)
-                }
-            else:
-                continue
-            for key, rows in found.items():
-                tables.setdefault(key, []).extend(rows)
-        return {**tables, "groups": origins}
+    def __post_init__(self) -> None:
+        if self.path is not None and self.path.exists():
+            stored = read(self.path)
+            self.parts, self.seconds = stored["parts"], stored["seconds"]
 
     def part(self, key: str, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Call a function, or return what it returned before an earlier attempt was interrupted.
@@ -117,234 +303,70 @@ class ExperimentContext:
         object
             The value as it would come back from a file, whether it is new or not.
         """
-        if key not in self.cache.values:
-            self.cache.store(key, json.loads(to_json(fn(*args, **kwargs))))
-        return self.cache.values[key]
-
-    def job(self, group: str, job: Row, work: Callable[[Row], Any]) -> Any:
-        """Do a job of a group once; it is named by all that it has, and so new after an edit."""
-        return self.part(f"{group}: {json.dumps(job, sort_keys=True)}", work, job)
-
-    def progress(self, work: Iterable[Any] | int, description: str = "") -> Iterator[Any]:
-        """Iterate, and show on a terminal how far it is; may be nested.
-
-        Parameters
-        ----------
-        work : iterable or int
-            Items, or their number for ``range(work)``.
-        description : str
-            What is shown beside the numbers.
-
-        Yields
-        ------
-        object
-            The next item.
-        """
-        items = range(work) if isinstance(work, int) else work
-        items = items if isinstance(items, Sized) else list(items)
-        bar: list[Any] = [description, 0, len(items)]
-        self.bars.append(bar)
-        try:
-            for item in items:
-                yield item
-                bar[1] += 1
-        finally:
-            self.bars.remove(bar)
-
-    def line(self) -> str:
-        """Write how far the loops under way are."""
-        return "  ".join(f"{name} {done}/{number}" for name, done, number in self.bars)
+        if key not in self.parts:
+            begin = time.perf_counter()
+            self.parts[key] = json.loads(to_json(fn(*args, **kwargs)))
+            taken = time.perf_counter() - begin
+            self.seconds += taken
+            if self.path is not None:
+                write(self.path, to_json({"seconds": self.seconds, "parts": self.parts}))
+                if sys.stderr.isatty():
+                    print(f"  {key}: {taken:.1f} s", file=sys.stderr)
+        return self.parts[key]
 
 
 def run(
-    experiment: Experiment,
-    output: Output,
+    name: str,
+    folders: Folders,
     *,
     quick: bool = False,
-    fresh: bool = False,
-    only: tuple[str, ...] = (),
+    settings: dict[str, Any] | None = None,
+    root: Path = ROOT,
 ) -> None:
-    """Compute the results and write them.
+    """Compute the results of an experiment and write them.
 
     Parameters
     ----------
-    experiment : Experiment
-        The experiment to run.
-    output : Output
-        Folders for the results and for the finished parts.
+    name : str
+        The experiment.
+    folders : Folders
+        Where results and finished parts go.
     quick : bool, default False
         Whether to run the small version.
-    fresh : bool, default False
-        Whether to start over; by default an earlier attempt is taken up where it stopped.
-    only : tuple of str, default ()
-        The groups to run, of an experiment that has groups; the others stay as they are.
+    settings : dict or None, default None
+        Other values of constants of the module.
+    root : Path
+        The folder that has the folder of experiments.
     """
-    name = experiment.name
-    stem = f"{name}-{'quick' if quick else 'full'}"
-    if only:
-        stem += "+" + re.sub(r"[^a-z0-9+]+", "_", "+".join(only).lower())
-    partial = output.partial / f"{stem}-{fingerprint([experiment.path])}.json"
-    around = [*(ROOT / "kpegasos").rglob("*.py"), *experiment.path.parent.glob("_*.py")]
-    parts = Parts(partial, fingerprint(around), fresh)
-    if parts.values:
-        changed = "; the package has changed since, --fresh starts over" if parts.stale else ""
-        print(f"{name}: resuming after {len(parts.values)} parts{changed}", flush=True)
-    origin = provenance(experiment)
-    document = output.document(name)
-    previous = read(document) if document.exists() else {}
-    earlier = previous.get("meta", {}).get("code", {}).get("package")
-    if parts.stale or (only and previous and earlier != origin["code"]["package"]):
-        origin["code"]["package"] = "mixed"
-    kept = {} if quick else previous.get("results", {})
-    context = ExperimentContext(quick, parts, only=only, previous=kept)
-    with shown(context.line, sys.stderr) if sys.stderr.isatty() else nullcontext():
-        results = plain(experiment.load().compute(context))
-    meta: dict[str, Any] = {"quick": quick, "seconds": round(parts.seconds, 1)}
-    if "seeds" in results:
-        meta["seeds"] = results["seeds"]
-    if results.get("vectors"):  # of the processes that measured, which may be told to use fewer
-        origin["machine"]["vectors"] = results["vectors"]
-    if results.get("load") is not None:  # at which its groups began, not we
-        origin["load"] = results["load"]
-    write(document, to_json({"experiment": name, "results": results, "meta": meta | origin}))
-    if "table" in results:
-        write_table(output.results / f"{name}.csv", results["table"])
-    for path in output.partial.glob(f"{stem}-*.json"):
-        path.unlink()
+    origin = provenance(name, root)
+    what = json.dumps([quick, settings, origin["code"]])
+    path = folders.parts / f"{name}-{hashlib.sha256(what.encode()).hexdigest()[:12]}.json"
+    context = Context(quick, path)
+    begin, before = time.perf_counter(), context.seconds
+    if context.parts:
+        print(f"{name}: resuming after {len(context.parts)} parts", flush=True)
+    results = plain(load(name, settings).compute(context))
+    # Of the processes that measured, which may be told to use fewer vectors.
+    origin["machine"]["vectors"] = results.get("vectors") or origin["machine"]["vectors"]
+    meta = {"quick": quick, "seconds": round(before + time.perf_counter() - begin, 1), **origin}
+    write(folders.results / f"{name}.json", to_json({"results": results, "meta": meta}))
+    path.unlink(missing_ok=True)
 
 
-def draw(experiment: Experiment, output: Output) -> None:
-    """Make the figure, and what moves, from the results in the file.
-
-    Parameters
-    ----------
-    experiment : Experiment
-        The experiment to draw.
-    output : Output
-        Folders of the results and of the figures.
-    """
-    results = read(output.document(experiment.name))["results"]
-    module = experiment.load()
+def draw(name: str, folders: Folders, settings: dict[str, Any] | None = None) -> None:
+    """Make the figure, and what moves, from the results in the file."""
+    results, module = read(folders.results / f"{name}.json")["results"], load(name, settings)
     import matplotlib
     from matplotlib import pyplot as plt
 
-    output.figures.mkdir(parents=True, exist_ok=True)
+    from experiments._plots import STYLE
+
+    folders.figures.mkdir(parents=True, exist_ok=True)
     with matplotlib.rc_context():
         matplotlib.rcdefaults()  # whatever the user's matplotlibrc says
-        style: Any = {**STYLE, "svg.hashsalt": experiment.name}
-        matplotlib.rcParams.update(style)
+        matplotlib.rcParams.update(STYLE)  # type: ignore[arg-type]
         figure = module.plot(results)
-        freeze(figure)
-        stem = output.figures / experiment.name
-        figure.savefig(stem.with_suffix(".png"), metadata={"Software": None})
-        figure.savefig(stem.with_suffix(".svg"), metadata={"Date": None, "Creator": None})
+        figure.savefig(folders.figures / f"{name}.png", metadata={"Software": None})
         plt.close(figure)
         if hasattr(module, "animate"):
-            module.animate(results, stem)
-
-
-@dataclass(frozen=True)
-class Work:
-    """The options that hold for all experiments of a command.
-
-    Attributes
-    ----------
-    experiments : dict
-        All experiments, by name.
-    output : Output
-        The folders to write to.
-    quick, fresh, only
-        As `run` has them.
-    figures_only : bool
-        Whether to draw from the results at hand.
-    """
-
-    experiments: dict[str, Experiment]
-    output: Output
-    quick: bool
-    fresh: bool
-    only: tuple[str, ...]
-    figures_only: bool
-
-    def __call__(self, name: str) -> bool:
-        """Run and draw an experiment; return whether its figure was made."""
-        experiment, output = self.experiments[name], self.output
-        if not self.figures_only:
-            expected = experiment.quick_time if self.quick else experiment.full_time
-            print(f"{name}: {experiment.summary} ({expected})", flush=True)
-            run(experiment, output, quick=self.quick, fresh=self.fresh, only=self.only)
-        elif not output.document(name).exists():
-            print(f"{name}: no results in {output.results}, run it first", file=sys.stderr)
-            return False
-        draw(experiment, output)
-        print(f"{name}: written to {output.figures / name}.png and .svg", flush=True)
-        if not (self.figures_only or self.quick):  # a small version decides nothing
-            for claim in experiment.claims(read(output.document(name))["results"]):
-                print(f"{claim.mark or '-'} {claim.claim} {claim.found}", flush=True)
-        return True
-
-
-_interrupted = False
-
-
-def _start() -> None:
-    """Leave Ctrl-C to the work, and bars to processes that have a terminal of their own."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    os.environ["TERM"] = "dumb"
-
-
-def _end_pools() -> None:
-    """End the processes that joblib keeps for later, which this one would wait for at its end."""
-    loky = sys.modules.get("joblib.externals.loky")
-    if loky is not None:
-        loky.get_reusable_executor(reuse=True).shutdown(wait=True, kill_workers=True)
-
-
-def _interruptible(work: Callable[[str], bool], name: str) -> bool:
-    """Do the work, unless an earlier one of this process was interrupted."""
-    global _interrupted
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        if _interrupted:
-            raise KeyboardInterrupt
-        return work(name)
-    except KeyboardInterrupt:
-        _interrupted = True
-        raise KeyboardInterrupt from None  # without the model of the fit, which stays here
-    finally:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        _end_pools()
-
-
-def each(
-    work: Callable[[str], bool], names: Sequence[str], n_jobs: int
-) -> Iterator[tuple[str, bool]]:
-    """Do some work for each name.
-
-    Parameters
-    ----------
-    work : callable
-        What to do; with several processes it can be pickled.
-    names : sequence of str
-        What it is called with.
-    n_jobs : int
-        Number of processes; 1 does the work in this one, in the order of the names.
-
-    Yields
-    ------
-    tuple
-        A name and what ``work`` returned, as each ends. What it raises is raised here.
-    """
-    n_jobs = min(n_jobs, len(names))
-    if n_jobs <= 1:
-        for name in names:
-            yield name, work(name)
-        return
-    spawn = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(n_jobs, spawn, initializer=_start)
-    try:
-        futures = {pool.submit(_interruptible, work, name): name for name in names}
-        for future in as_completed(futures):
-            yield futures[future], future.result()
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+            module.animate(results, folders.figures / f"{name}.gif")

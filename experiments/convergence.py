@@ -1,8 +1,7 @@
 """Suboptimality of the last iterate and of the average against steps, beside the certified gap.
 
 Two noisy moons, RBF kernel, no intercept. Every curve is the median of `SEEDS` runs with a band
-from the 20th to the 80th percentile. The optimum f* is bracketed by dual coordinate ascent. Other
-averages, independent draws, the projection and mini-batches have experiments of their own.
+from the 20th to the 80th percentile. The optimum f* is bracketed by dual coordinate ascent.
 """
 
 from __future__ import annotations
@@ -12,40 +11,45 @@ from typing import Any
 import numpy as np
 
 from experiments import _plots as plots
-from experiments._claims import JOURNAL, Claim, exponent, mark, medians, slope
-from experiments._run import ExperimentContext
-from experiments._runs import bracket, histories, setting
-from experiments._tables import percentiles
+from experiments._data import bracket, histories, setting
+from experiments._results import (
+    JOURNAL,
+    Claim,
+    exponent,
+    mark,
+    medians,
+    percentiles,
+    rounded,
+    slope,
+)
+from experiments._run import Context
 from kpegasos import make_problem
 
-FULL_TIME = "20 s"
-QUICK_TIME = "10 s"
-
-#: Those of `setting`, and C.
-N_SAMPLES, GAMMA, C = 1000, 2.0, 10.0
-LAM = 1 / (C * N_SAMPLES)
+#: With those of `setting`.
+C = 10.0
 SEEDS = 15
 COLUMNS = ("epoch", "objective_last", "objective_average", "gap")
 
 
-def _curves(n_steps: int, seeds: int) -> dict[str, Any]:
-    (_, y, rows), columns = setting("moons"), dict(zip(COLUMNS, COLUMNS, strict=True))
+def _curves(lam: float, n_steps: int, seeds: int) -> dict[str, Any]:
+    (_, y, rows), names = setting("moons"), dict(zip(COLUMNS, COLUMNS, strict=True))
     options: Any = {"n_steps": n_steps, "checkpoints": "log"}
-    found = histories(make_problem(y, LAM), rows, seeds, columns, **options)
+    found = histories(make_problem(y, lam), rows, seeds, names, **options)
     return {"iteration": found.pop("steps"), **found, "epoch": found["epoch"][0]}
 
 
-def compute(context: ExperimentContext) -> dict[str, Any]:
+def compute(context: Context) -> dict[str, Any]:
     """Bracket the optimum, then run every seed."""
     n_steps, seeds = (32_000, 10) if context.quick else (1_000_000, SEEDS)
-    optimum = context.part("optimum", bracket, "moons", LAM, 1e-9)
+    m = setting("moons").y.size
+    lam = 1 / (C * m)
+    optimum = context.part("optimum", bracket, "moons", lam, 1e-9)
     return {
         "seeds": list(range(seeds)),
-        "n_samples": N_SAMPLES,
+        "n_samples": m,
         "C": C,
-        "gamma": GAMMA,
         "optimum": {"dual_bound": optimum["f*"], "gap": optimum["gap"]},
-        "curves": {"default": context.part("default", _curves, n_steps, seeds)},
+        "curves": {"default": _curves(lam, n_steps, seeds)},
     }
 
 
@@ -69,48 +73,44 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     ]
 
 
+def gap_ratios(results: dict[str, Any]) -> str:
+    """Say how many times the suboptimality the gap is, early and at the end."""
+    curve, optimum = results["curves"]["default"], results["optimum"]["dual_bound"]
+    ratios = medians(curve["gap"]) / (medians(curve["objective_average"]) - optimum)
+    epochs = np.array(curve["epoch"])
+    early = int(np.abs(epochs - 10).argmin())
+    return (
+        f"On two moons the gap is {rounded(ratios[early])} times the suboptimality after "
+        f"{epochs[early]:.0f} epochs and {rounded(ratios[-1])} times after {epochs[-1]:,.0f}."
+    )
+
+
 def plot(results: dict[str, Any]) -> plots.Figure:
     """The objective over its dual bound, and beside it suboptimality and certificate."""
-    default, optimum = results["curves"]["default"], results["optimum"]["dual_bound"]
-    figure, ((left, right),) = plots.panels(1, 2, 4.6)
-    steps = np.array(default["iteration"], dtype=float)
-    average = np.array(default["objective_average"])
-    dual = percentiles(average - np.array(default["gap"]))
-    excess = {
-        "last": percentiles(np.array(default["objective_last"]) - optimum),
-        "weighted": percentiles(average - optimum),
-        "gap": percentiles(default["gap"]),
-    }
-    for key, values in excess.items():
-        look = plots.METHODS[key]
-        plots.band(right, steps, values, color=look.color, linewidth=1.8, label=look.name)
-        if key != "gap":
-            plots.band(left, steps, values + optimum, color=look.color, linewidth=1.8)
-    bound = plots.METHODS["dual"]
-    plots.band(left, steps, dual, color=bound.color, linewidth=1.8)
-    left.fill_between(steps, dual[1], excess["weighted"][1] + optimum, color=bound.color, alpha=0.1)
-    middle, gap = excess["weighted"][1], excess["gap"][1]
-    late = steps >= steps[-1] / 100
-    reference = 0.25 * middle[-1] * steps[-1] / steps[late]
-    dotted: Any = {"color": plots.GREY, "linestyle": ":", "linewidth": 1.5}
-    right.plot(steps[late], reference, label="like 1/T", **dotted)
-    begin = max(steps[0], steps[-1] / 1e4)
-    for ax, quantity in ((left, "objective"), (right, "suboptimality")):
-        plots.log_log(ax, xlabel=plots.WORDS["steps"], ylabel=plots.WORDS[quantity])
-        ax.set_xlim(begin, steps[-1])
-    left.set_ylim(optimum / 20, 20 * optimum)
-    right.set_ylim(reference[-1] / 3, 20 * optimum)
-    place: Any = {"of": bound.color, "ha": "right", "va": "top"}
-    plots.beside(left, f"{bound.name} ", (steps[-1], dual[1][-1]), (0, -8), **place)
-    rate, factor = slope(steps[late], middle[late]), float(np.median(gap[late] / middle[late]))
-    better = excess["last"][1][-1] / middle[-1]
+    curve, optimum = results["curves"]["default"], results["optimum"]["dual_bound"]
+    figure, ((left, right),) = plots.panels(1, 2, 4.4)
+    steps, gap = np.array(curve["iteration"], dtype=float), np.array(curve["gap"])
+    for key, column in (("last", "objective_last"), ("weighted", "objective_average")):
+        look, values = plots.METHODS[key], np.array(curve[column])
+        style: Any = {"color": look.color, "linewidth": 1.8, "label": look.name}
+        plots.band(left, steps, percentiles(values), **style)
+        plots.band(right, steps, percentiles(values - optimum), **style)
+    certified: Any = {"color": plots.GREEN, "linewidth": 1.8}
+    dual = percentiles(values - gap)
+    plots.band(left, steps, dual, label="dual bound", **certified)
+    left.fill_between(steps, dual[1], medians(values), color=plots.GREEN, alpha=0.1)
+    plots.band(right, steps, percentiles(gap), label="certified gap", **{**certified, "ls": "--"})
+    late, end = steps >= steps[-1] / 100, medians(values)[-1] - optimum
+    reference = 0.25 * end * steps[-1] / steps[late]
+    right.plot(steps[late], reference, ":", color=plots.GREY, label="like 1/T")
+    window = (max(steps[0], steps[-1] / 1e4), steps[-1])
+    ends = (optimum / 20, 20 * optimum)
+    plots.log_log(left, xlabel=plots.STEPS, ylabel="objective f(w)", xlim=window, ylim=ends)
+    ends = (reference[-1] / 3, 20 * optimum)
+    plots.log_log(right, xlabel=plots.STEPS, ylabel=plots.EXCESS, xlim=window, ylim=ends)
     return plots.state(
         figure,
-        "The average nears the optimum and certifies how near: it does so like "
-        f"{plots.power('T', rate)}, and the gap, which does not know the optimum, is "
-        f"{plots.times(factor)} times as large",
-        f"Two moons, m = {results['n_samples']:,}, RBF kernel, γ = {results['gamma']:g}, "
-        f"C = {results['C']:g}; median and 20–80% of {len(results['seeds'])} runs. The optimum "
-        "lies in the shaded gap. At the end the last iterate is "
-        f"{plots.times(better)} times as far from it as the average.",
+        "The average nears the optimum and certifies how near",
+        f"Two moons, m = {results['n_samples']:,}, RBF kernel, C = {results['C']:g}; median and "
+        f"20–80% of {len(results['seeds'])} runs. The optimum lies in the shaded gap.",
     )

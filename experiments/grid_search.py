@@ -51,10 +51,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
-from itertools import chain, product
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,18 +62,11 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC
 
 from experiments import _plots as plots
-from experiments._claims import AHEAD, bold, span
-from experiments._measure import in_a_process, repeated, timed, touch_memory
-from experiments._meta import vectors
-from experiments._run import ExperimentContext
-from experiments._tables import Row, grouped, ranged, select
+from experiments._measure import apart, repeated, timed, touch_memory
+from experiments._results import Row, duration, grouped, markdown, ranged
+from experiments._run import Context, vectors
 from kpegasos import PegasosSVC, PegasosSVCCV
 from kpegasos.datasets import load_adult, load_fashion_mnist, make_toy
-
-FULL_TIME = "20 min"
-QUICK_TIME = "10 s"
-
-Job = dict[str, Any]
 
 #: What searches, by the name that tables have for it.
 OURS = "PegasosSVCCV"
@@ -85,28 +77,16 @@ CACHE_MB = 1024
 #: Certified relative gap of ours.
 TOL = 1e-2
 _SEARCHES, _SECONDS = 3, 60.0
-#: Examples of the warm-up, and memory that has been touched before a search.
-_WARM_UP, _TOUCHED_MB = 1000, 2048
-#: Seconds after which ours returns what it has, and after which a process is given up.
-_MAX_TIME, _TIMEOUT, _SLOW_TIMEOUT = 900.0, 1800.0, 6 * 3600.0
-_SLOW = "slow"
-#: Peers that say what the scores should be, the first that was measured; LIBSVM's solver in both.
-_REFERENCES = ("SVC", "intelex")
-
+#: Examples of the warm-up, and seconds after which a process is given up.
+_WARM_UP, _TIMEOUT = 1000, 1800.0
 
 # TorchKM's simulation
 
 N_SAMPLES, N_FOLDS, N_VALUES = 10_000, 10, 50
 _CENTRES, _SHIFT, _NOISE = 5, 2.0, 3.0
-
-
-#: Seconds of the paper's table at n = 10,000, by the number of features. TorchKM and ThunderSVM ran
-#: on an NVIDIA L40S, scikit-learn on the AMD EPYC 9334 beside it.
-PUBLISHED: dict[int, dict[str, float]] = {
-    10: {"torchkm": 23.3, "thundersvm": 38.0, "scikit_learn": 1131.0},
-    100: {"torchkm": 17.9, "thundersvm": 63.0, "scikit_learn": 1975.0},
-    1000: {"torchkm": 37.7, "thundersvm": 279.0, "scikit_learn": 14323.0},
-}
+#: Seconds of the paper's table at n = 10,000, by the number of features: TorchKM and ThunderSVM on
+#: an NVIDIA L40S.
+PUBLISHED = {10: (23.3, 38.0), 100: (17.9, 63.0), 1000: (37.7, 279.0)}
 
 
 def C_of_lambda(lam: np.ndarray, n_samples: int) -> np.ndarray:
@@ -187,27 +167,12 @@ class Search(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """How a search is made.
-
-    Attributes
-    ----------
-    make : callable
-        Makes at most as many examples as it is told, all of them if None.
-    gammas : callable
-        Makes the values of γ for the examples.
-    Cs : ndarray of shape (n_Cs,)
-        Values of C, increasing.
-    n_splits : int
-        Number of folds.
-    slow : tuple of str
-        Tools that take more than ten minutes or so, which are run only when they are asked for.
-    """
+    """What makes at most so many examples, γ for the examples, C, and the number of folds."""
 
     make: Callable[[int | None], tuple[np.ndarray, np.ndarray]]
     gammas: Callable[[np.ndarray], np.ndarray]
     Cs: np.ndarray
     n_splits: int = 5
-    slow: tuple[str, ...] = ()
 
 
 def _digits(n_samples: int | None) -> tuple[np.ndarray, np.ndarray]:
@@ -243,11 +208,11 @@ COMPARED: dict[str, Problem] = {
         lambda n: make_toy("moons", n or 2000, noise=0.3, random_state=0), *_FIVE
     ),
     "T-shirt or shirt 4,000": Problem(_two_garments, *_FOUR),
-    "Adult 8,000": Problem(_adult, *_FIVE, slow=("SVC",)),
+    "Adult 8,000": Problem(_adult, *_FIVE),
 }
 #: Number of features of each problem of TorchKM, and its grid.
-SIMULATED: dict[str, tuple[int, str]] = {
-    f"TorchKM {n_features:,} features, grid of the {grid}": (n_features, grid)
+SIMULATED = {
+    f"{n_features:,} features, grid of the {grid}": (n_features, grid)
     for n_features, grid in product(PUBLISHED, GRIDS)
 }
 PROBLEMS: dict[str, Problem] = COMPARED | {
@@ -262,21 +227,7 @@ PROBLEMS: dict[str, Problem] = COMPARED | {
 
 
 def load(name: str, n_samples: int | None = None, n_values: int | None = None) -> Search:
-    """Make a search.
-
-    Parameters
-    ----------
-    name : str
-        A key of `PROBLEMS`.
-    n_samples : int or None, default None
-        How many examples; all of them if None.
-    n_values : int or None, default None
-        How many γ and C at most, about the middle of the grid; all of them if None.
-
-    Returns
-    -------
-    Search
-    """
+    """Make a search, of fewer examples, and of fewer γ and C about the middle of the grid."""
     problem = PROBLEMS[name]
     X, y = problem.make(n_samples)
     X, y = np.ascontiguousarray(X, dtype=np.float32), np.asarray(y)
@@ -297,26 +248,11 @@ def _single_fit(**parameters: Any) -> PegasosSVC:
     return PegasosSVC(polish=True, tol=TOL, cache_mb=CACHE_MB, random_state=0, **parameters)
 
 
-def make_search(tool: str, search: Search, parameters: dict[str, Any]) -> Any:
-    """Make the estimator that searches.
-
-    Parameters
-    ----------
-    tool : str
-        One of `TOOLS`.
-    search : Search
-        Folds, γ and C.
-    parameters : dict
-        More of what `PegasosSVCCV` takes; of no use to the others.
-
-    Returns
-    -------
-    estimator
-    """
+def _make(tool: str, search: Search) -> Any:
+    """Make the estimator that searches."""
     if tool == OURS:
-        ours: dict[str, Any] = {"tol": TOL, "cache_mb": "auto", "random_state": 0}
-        ours |= parameters
-        return PegasosSVCCV(search.Cs, gammas=search.gammas, cv=search.splits, **ours)
+        grid: Any = {"gammas": search.gammas, "cv": search.splits}
+        return PegasosSVCCV(search.Cs, **grid, tol=TOL, cache_mb="auto", random_state=0)
     estimator: Any = SVC(cache_size=CACHE_MB)
     if tool == "intelex":
         from sklearnex.svm import SVC as fast_SVC
@@ -324,9 +260,9 @@ def make_search(tool: str, search: Search, parameters: dict[str, Any]) -> Any:
         estimator = fast_SVC(cache_size=CACHE_MB)
     elif tool == "PegasosSVC":
         estimator = _single_fit()
-    grid = {"gamma": search.gammas.tolist(), "C": search.Cs.tolist()}
+    cells = {"gamma": search.gammas.tolist(), "C": search.Cs.tolist()}
     n_jobs = 2 if tool == "SVC" else None
-    return GridSearchCV(estimator, grid, cv=search.splits, n_jobs=n_jobs)
+    return GridSearchCV(estimator, cells, cv=search.splits, n_jobs=n_jobs)
 
 
 def _few(search: Search) -> Search:
@@ -337,7 +273,7 @@ def _few(search: Search) -> Search:
     return Search(search.X[:size], search.y[:size], search.gammas[:1], search.Cs[-2:], splits)
 
 
-def _surface(model: Any, search: Search) -> np.ndarray:
+def _scores(model: Any, search: Search) -> np.ndarray:
     """Return the mean scores as an array of shape (n_gammas, n_Cs)."""
     values = np.full((search.gammas.size, search.Cs.size), np.nan)
     found = model.cv_results_
@@ -347,360 +283,139 @@ def _surface(model: Any, search: Search) -> np.ndarray:
     return values
 
 
-def _describe(model: Any, search: Search) -> dict[str, Any]:
-    """What a search found, and its certificates if it is ours."""
-    row: dict[str, Any] = {"n_fits": search.gammas.size * search.Cs.size * len(search.splits)}
-    if hasattr(model, "best_params_"):  # not where time was up before any cell was complete
-        row |= {
-            "best_gamma": float(model.best_params_["gamma"]),
-            "best_C": float(model.best_params_["C"]),
-            "best_score": float(model.best_score_),
-        }
-    surface = {"gammas": search.gammas, "Cs": search.Cs, "scores": _surface(model, search)}
-    if hasattr(model, "relative_gaps_"):
-        gaps = np.asarray(model.relative_gaps_, dtype=float)
-        row |= {
-            "missing": len(model.missing_),
-            "max_relative_gap": float(np.nanmax(gaps)),
-            "fits_above_tol": int(np.sum(gaps > TOL)),
-            "kernel_evaluations": int(model.kernel_evaluations_),
-        }
-    return {"row": row, "surface": surface}
-
-
-def _describe_fit(model: PegasosSVC) -> dict[str, Any]:
-    """The cell of a single fit, and its certificate."""
-    gap = float(np.max(model.relative_gap_))
-    cell = {"best_gamma": model.gamma, "best_C": model.C, "max_relative_gap": gap}
-    return {"row": {"n_fits": 1, **cell}}
-
-
 def _dearest_fit(search: Search) -> PegasosSVC:
     """The model of the cell whose fit takes longest."""
-    cells = product(search.gammas, search.Cs)
-    models = [_single_fit(gamma=gamma, C=C) for gamma, C in cells]
+    models = [_single_fit(gamma=gamma, C=C) for gamma, C in product(search.gammas, search.Cs)]
     seconds = [timed(model.fit, search.X, search.y)[0] for model in models]
     return models[int(np.argmax(seconds))]
 
 
-def measure(job: Job) -> dict[str, Any]:
+def measure(job: Row) -> Row:
     """Search after a warm-up, or fit the dearest cell, in memory that has been touched.
 
     Parameters
     ----------
     job : dict
-        ``problem``, ``tool`` (one of `TOOLS`, or `SINGLE`), optionally ``parameters`` of
-        `PegasosSVCCV`, ``n_samples``, ``n_values`` of γ and C, and ``repeats`` (at most, 3 by
-        default).
+        ``problem``, ``tool`` (one of `TOOLS`, or `SINGLE`), optionally ``n_samples``, and
+        ``n_values`` of γ and C.
 
     Returns
     -------
     dict
-        ``row``: seconds (median, least, most), memory in MiB, chosen cell, and for ours
-        certificates and kernel values; ``surface`` of a search: γ, C, and mean scores of all cells;
-        ``vectors`` that our code has.
+        Seconds (median, least, most), memory in MiB, and of searches the mean scores of all cells.
     """
     search = load(job["problem"], job.get("n_samples"), job.get("n_values"))
-    tool, few, more = job["tool"], _few(search), job.get("parameters", {})
+    tool, few, quick = job["tool"], _few(search), "n_samples" in job
     warnings.simplefilter("ignore")
-    if "n_samples" not in job:
-        touch_memory(_TOUCHED_MB)
+    touch_memory(0 if quick else 2048)
     if tool == SINGLE:
         _dearest_fit(few)
         dearest = _dearest_fit(search)
         make: Callable[[], Any] = partial(_single_fit, gamma=dearest.gamma, C=dearest.C)
     else:
-        make = partial(make_search, tool, search, more)
-        make_search(tool, few, more).fit(few.X, few.y)
-
-    def fit() -> Any:
-        return make().fit(search.X, search.y)
-
-    most = job.get("repeats", _SEARCHES)
-    seconds, model, memory = repeated(fit, most, _SECONDS, weighed=True)
-    found = _describe_fit(model) if tool == SINGLE else _describe(model, search)
-    found["row"] |= {"n_samples": search.y.size, **ranged("seconds", seconds)}
-    found["row"] |= {"repeats": len(seconds), **memory}
-    return found | {"vectors": vectors()}
-
-
-def _apart(job: Job) -> dict[str, Any]:
-    found, _ = in_a_process(measure, job)
-    return found[0] if found else {}
-
-
-# What searches say beside each other
-
-
-def find(rows: list[Row], problem: str, tool: str) -> Row:
-    """Return the row of a problem and tool, an empty one if it was not measured."""
-    return next(iter(select(rows, problem=problem, tool=tool)), {})
-
-
-def _against(surface: Row, reference: Row) -> Row:
-    """Compare the scores of two searches over the same cells."""
-    scores, truth = (np.array(each["scores"], dtype=float) for each in (surface, reference))
-    if np.isnan(scores).all():
-        return {}
-    difference = float(np.nanmax(np.abs(scores - truth)))
-    return {"reference": reference["tool"], "largest_difference": difference}
-
-
-def judge(rows: list[Row], surfaces: list[Row]) -> list[Row]:
-    """Say how the scores of searches differ from a peer's.
-
-    Parameters
-    ----------
-    rows : list of dict
-        One for each search or fit.
-    surfaces : list of dict
-        Scores of the searches, by ``problem`` and ``tool``.
-
-    Returns
-    -------
-    list of dict
-        The rows; where there are peers with the ``reference``, and the ``largest_difference`` of
-        the mean scores over all cells.
-    """
-    judged = []
-    for row in rows:
-        row = {k: v for k, v in row.items() if k not in ("reference", "largest_difference")}
-        surface = find(surfaces, row["problem"], row["tool"])
-        references = [find(surfaces, row["problem"], name) for name in _REFERENCES]
-        others = [found for found in references if found and found["tool"] != row["tool"]]
-        judged.append(row | _against(surface, others[0]) if surface and others else row)
-    return judged
-
-
-# Groups
-
-
-def _installed() -> list[str]:
-    return [tool for tool in TOOLS if tool != "intelex" or find_spec("sklearnex") is not None]
-
-
-def _groups() -> dict[str, list[Job]]:
-    """Return the jobs by the name that ``--only`` has for them."""
-    groups: dict[str, list[Job]] = {}
-    slow: list[Job] = []
-    last = {"repeats": 1, "timeout": _SLOW_TIMEOUT}
-    for name, problem in COMPARED.items():
-        jobs = [{"problem": name, "tool": tool} for tool in (OURS, SINGLE, *_installed()[1:])]
-        groups[name] = [job for job in jobs if job["tool"] not in problem.slow]
-        slow += [{**job, **last} for job in jobs if job["tool"] in problem.slow]
-    ours = {"tool": OURS, "parameters": {"max_time": _MAX_TIME}}
-    groups |= {name: [{"problem": name, **ours}] for name in SIMULATED}
-    return groups | {_SLOW: slow}
-
-
-def _quick_groups() -> dict[str, list[Job]]:
-    """Return the jobs that need no data files, on few examples, γ and C."""
-    groups = _groups()
-    few = {"n_samples": 200, "n_values": 2, "repeats": 1}
-    chosen = {name: groups[name] for name in ("moons 2,000", next(iter(SIMULATED)))}
-    chosen["digits"] = [job for job in groups["digits"] if job["tool"] in (OURS, "SVC")]
-    return {name: [{**job, **few} for job in jobs] for name, jobs in chosen.items()}
-
-
-def _measured(context: ExperimentContext, group: str, jobs: list[Job]) -> dict[str, list[Row]]:
-    """Run the jobs of a group; return their rows, and the surfaces of the searches."""
-    table, surfaces = [], []
-    for job in context.progress(jobs, group):
-        full = {"timeout": _TIMEOUT, **job}
-        found = context.job(group, full, measure if context.quick else _apart)
-        head = {"problem": job["problem"], "tool": job["tool"], "group": group}
-        if not found:
-            table.append({**head, "gave_up_after": full["timeout"]})
-            continue
-        table.append({**head, **found["row"], "vectors": found["vectors"]})
-        if "surface" in found:
-            surfaces.append({**head, **found["surface"]})
-    return {"table": table, "surfaces": surfaces}
-
-
-def compute(context: ExperimentContext) -> dict[str, Any]:
-    """Run every search of the groups that are asked for, and judge all of them."""
-    groups = _quick_groups() if context.quick else _groups()
-    work = {group: partial(_measured, context, group, jobs) for group, jobs in groups.items()}
-    found = context.groups(work, on_request=_SLOW)
-    measured = {name for row in found["table"] for name in row.pop("vectors", [])}
-    table = judge(found["table"], found["surfaces"])
-    problems = {row["problem"] for row in table}
-    return {
-        "seeds": [0],
-        "vectors": sorted(measured) or context.previous.get("vectors"),
-        "groups": found["groups"],
-        "not_measured": [
-            {"problem": job["problem"], "tool": job["tool"]}
-            for job in chain.from_iterable(groups.values())
-            if job["problem"] in problems and not find(table, job["problem"], job["tool"])
-        ],
-        "published": [
-            {"problem": problem, "tool": tool, "seconds": seconds}
-            for problem, (n_features, _) in SIMULATED.items()
-            for tool, seconds in PUBLISHED[n_features].items()
-        ],
-        "surfaces": found["surfaces"],
-        "table": table,
-    }
-
-
-#: Columns of peers in the table: heading, tool.
-_HEADS = {
-    "scikit-learn-intelex": "intelex",
-    "`SVC`, two jobs": "SVC",
-    "`PegasosSVC`, polished": "PegasosSVC",
-}
-
-
-def _cell(row: Row, ours: Row) -> str:
-    """Seconds of a search and their ratio to ours, bold where ours is ahead by a twentieth."""
-    if not row:
-        return "not measured"
-    if "seconds" not in row:
-        return f"given up after {row['gave_up_after']:.0f} s"
-    ratio = row["seconds"] / ours["seconds"]
-    return f"{row['seconds']:.3g} s ({bold(f'{ratio:.1f}', when=ratio >= AHEAD)} times)"
-
-
-def tables(results: dict[str, Any]) -> str:
-    """Return the tables of searches with peers and of TorchKM's protocol, in Markdown."""
-    table = results["table"]
-    heads = ["problem", f"`{OURS}`", *_HEADS, "largest difference"]
-    lines = [heads, []]
-    simulated = [["TorchKM's protocol, 500 fits", "here", "TorchKM, L40S", "ThunderSVM, L40S"], []]
-    for row in select(table, tool=OURS):
-        name, seconds = row["problem"], f"{row.get('seconds', 0):.3g} s"
-        published = {one["tool"]: one for one in select(results["published"], problem=name)}
-        if "seconds" not in row:
-            continue
-        if published:
-            left = row["missing"] + row["fits_above_tol"]
-            here = seconds + (f", {left} above 1%" if left else "")
-            others = [f"{published[tool]['seconds']:g} s" for tool in ("torchkm", "thundersvm")]
-            simulated.append([name.removeprefix("TorchKM "), here, *others])
-        else:
-            peers = [_cell(find(table, name, tool), row) for tool in _HEADS.values()]
-            difference = row.get("largest_difference")
-            last = "" if difference is None else f"{difference:.2g}"
-            lines.append([name, seconds, *peers, last])
-    return "\n\n".join(
-        "\n".join(
-            f"| {' | '.join(cells)} |" if cells else "|---" * len(part[0]) + "|" for cells in part
-        )
-        for part in (lines, simulated)
+        make = partial(_make, tool, search)
+        _make(tool, few).fit(few.X, few.y)
+    seconds, model, memory = repeated(
+        lambda: make().fit(search.X, search.y), 1 if quick else _SEARCHES, _SECONDS, weighed=True
     )
+    row: Row = {**ranged("seconds", seconds), **memory, "vectors": vectors()}
+    if tool == OURS:
+        row["max_relative_gap"] = float(np.nanmax(model.relative_gaps_))
+    return row if tool == SINGLE else row | {"scores": _scores(model, search)}
 
 
-#: What each tool is called, and its look, that of its method if figures have one for it.
-_LOOKS = {
-    OURS: replace(plots.METHODS["polished"], name=OURS),
-    "PegasosSVC": replace(plots.METHODS["Pegasos"], name="GridSearchCV, PegasosSVC"),
-    "intelex": replace(plots.METHODS["intelex"], name="GridSearchCV, intelex"),
-    "SVC": replace(plots.METHODS["SVC"], name="GridSearchCV, SVC"),
+def compute(context: Context) -> dict[str, Any]:
+    """Run every search."""
+    tools = [tool for tool in TOOLS if tool != "intelex" or find_spec("sklearnex") is not None]
+    names, few = (["digits", "moons 2,000"], {"n_samples": 200, "n_values": 2})
+    jobs = [(name, tool) for name in COMPARED for tool in (*tools, SINGLE)]
+    jobs += [(name, OURS) for name in SIMULATED]
+    table = []
+    for name, tool in jobs:
+        # `SVC` takes an hour there.
+        if (context.quick and name not in names) or (name, tool) == ("Adult 8,000", "SVC"):
+            continue
+        job: Row = {"problem": name, "tool": tool, "timeout": _TIMEOUT}
+        if context.quick:
+            found = context.part(f"{name}, {tool}", measure, {**job, **few})
+        else:
+            found = context.part(f"{name}, {tool}", apart, measure, job)
+        table += [{"problem": name, "tool": tool, **found}] * bool(found)
+    used = [row.pop("vectors") for row in table]
+    return {"vectors": used[0], "table": table}
+
+
+#: What each tool is called, and its look.
+LOOKS = {
+    OURS: plots.Look(OURS, plots.BLACK, "o"),
+    "PegasosSVC": plots.Look("GridSearchCV,\nPegasosSVC", plots.BLUE, "s"),
+    "intelex": plots.Look("GridSearchCV,\nintelex", plots.GREEN, "^"),
+    "SVC": plots.Look("GridSearchCV, SVC", plots.ORANGE, "v"),
     SINGLE: plots.Look("dearest single fit", plots.GREY, "|"),
-    "torchkm": plots.Look("TorchKM, GPU, published", plots.PURPLE, "P"),
-    "thundersvm": plots.Look("ThunderSVM, same GPU, published", plots.SKY, "D"),
-    "scikit_learn": plots.Look("scikit-learn, published", plots.ORANGE, "X"),
 }
-
-
-def _style(tool: str) -> dict[str, Any]:
-    return _LOOKS[tool].options(markersize=8, markeredgewidth=1.5, linestyle="none")
-
-
-def _seconds(ax: plots.Axes, lines: dict[str, list[Row]]) -> None:
-    """A line for each name, and a dot at it for each row."""
-    for height, rows in enumerate(lines.values()):
-        measured = [row["seconds"] for row in rows]
-        ends = [min(measured), max(measured)]
-        ax.plot(ends, [height] * 2, color=plots.SILVER, linewidth=1, zorder=1)
-        for row in rows:
-            above = 3 if row["tool"] == OURS else 2
-            ax.plot(row["seconds"], height, zorder=above, **_style(row["tool"]))
-    ax.set_yticks(range(len(lines)), list(lines), fontsize=9.5)
-    ax.set_ylim(len(lines) - 0.4, -0.6)
-    plots.log_x(ax, xlabel="seconds of the search")
-    ax.margins(x=0.1)
-    ax.tick_params(axis="y", length=0)
-    plots.apart(ax, 0.2)
-
-
-def _by_problem(rows: list[Row]) -> dict[str, list[Row]]:
-    return grouped([row for row in rows if row.get("seconds")], "problem")
-
-
-def _missing(results: Row, problem: str) -> list[str]:
-    """Say which tools have no seconds for a problem."""
-    gave_up = [
-        f"{row['tool']} given up after {row['gave_up_after']:,.0f} s"
-        for row in select(results["table"], problem=problem)
-        if row.get("gave_up_after")
-    ]
-    rows = select(results["not_measured"], problem=problem)
-    return gave_up + [f"{row['tool']} not measured" for row in rows]
-
-
-def _simulated(results: Row) -> dict[str, list[Row]]:
-    """Rows of TorchKM's protocol, ours and published ones, by what they are called."""
-    labelled = {}
-    for problem, published in _by_problem(results["published"]).items():
-        ours = find(results["table"], problem, OURS)
-        if ours:
-            words = [problem.removeprefix("TorchKM ").replace(", ", "\n")]
-            words += [f"{ours['missing']} fits missing"] * bool(ours.get("missing"))
-            words += _missing(results, problem)
-            labelled["\n".join(words)] = [row for row in [ours] if row.get("seconds")] + published
-    return labelled
-
-
-def _ratios(table: list[Row], tools: tuple[str, ...]) -> list[float]:
-    """How many times ours the fastest of some tools takes, on each problem that has both."""
-    ratios = []
-    for rows in _by_problem(table).values():
-        seconds = {row["tool"]: row["seconds"] for row in rows}
-        theirs = [seconds[tool] for tool in tools if tool in seconds]
-        if theirs and OURS in seconds:
-            ratios.append(min(theirs) / seconds[OURS])
-    return ratios
-
-
-def _finding(table: list[Row]) -> str:
-    """What a search costs, in single fits and beside the peers."""
-    found = []
-    if single := _ratios(table, (SINGLE,)):
-        costs = span([1 / ratio for ratio in single], plots.times)
-        found.append(f"costs {costs} times its dearest fit")
-    if peers := _ratios(table, ("intelex", "SVC")):
-        longer = span(peers, plots.times)
-        found.append(f"GridSearchCV with the faster peer takes {longer} times as long")
-    return "A search by PegasosSVCCV " + "; ".join(found) if found else "Seconds of a search"
 
 
 def plot(results: Row) -> plots.Figure:
     """Seconds of each tool on each problem, and TorchKM's protocol."""
-    figure, ((compared, simulated),) = plots.panels(1, 2, 5.6)
-    protocol = {row["problem"] for row in results["published"]}
-    table = [row for row in results["table"] if row["problem"] not in protocol]
-    lines = {
-        "\n".join([problem.replace(" or", "\nor"), *_missing(results, problem)]): rows
-        for problem, rows in _by_problem(table).items()
-    }
-    _seconds(compared, lines)
+    figure, ((compared, simulated),) = plots.panels(1, 2, 4.6)
+    by_problem = grouped(results["table"], "problem")
+    names = [name for name in COMPARED if name in by_problem]
+    for height, name in enumerate(names):
+        for row in by_problem[name]:
+            style = LOOKS[row["tool"]].style(linestyle="none", markersize=8, mew=1.5)
+            compared.plot(row["seconds"], height, **style)
+    plots.rows_down(compared, names, fontsize=9.5)
     compared.set_title("search over γ and C")
-    _seconds(simulated, _simulated(results))
-    simulated.set_title("TorchKM's protocol: 50 λ, 10 folds")
-    place: dict[str, Any] = {"ncols": 2, "bbox_to_anchor": (-0.42, 1.0), "fontsize": 9}
-    ours = select(results["table"], tool=OURS)
-    for ax, rows in ((compared, table), (simulated, [*ours, *results["published"]])):
-        used = {row["tool"] for row in rows}
-        looks = {_LOOKS[tool].name: _style(tool) for tool in _LOOKS if tool in used}
-        looks = {name.removesuffix(", published"): style for name, style in looks.items()}
-        plots.legend_above(ax, looks, over_title=True, **place)
-    few = max((1 / ratio for ratio in _ratios(table, (SINGLE,))), default=np.inf) < 10
+    own = [name for name in SIMULATED if name in by_problem]
+    for height, name in enumerate(own):
+        torchkm, thundersvm = PUBLISHED[SIMULATED[name][0]]
+        style = LOOKS[OURS].style(linestyle="none", markersize=8)
+        simulated.plot(by_problem[name][0]["seconds"], height, **style)
+        gpu: Any = {"linestyle": "none", "markersize": 8}
+        simulated.plot(torchkm, height, "P", color=plots.PURPLE, label="TorchKM, GPU", **gpu)
+        simulated.plot(thundersvm, height, "D", color=plots.SKY, label="ThunderSVM, GPU", **gpu)
+    plots.rows_down(simulated, [name.replace(", ", "\n") for name in own], fontsize=9)
+    simulated.set_title("TorchKM's protocol")
+    for ax in (compared, simulated):
+        plots.log_x(ax, xlabel="seconds of the search")
     return plots.state(
         figure,
-        f"A whole search costs {'a few' if few else 'many'} single fits: {_finding(table)}",
-        "Bars: the dearest single fit. Right: seconds of the others as published, on a GPU but for "
-        "scikit-learn's; ours on these cores.",
+        "A whole search costs a few single fits",
+        "Bars: the dearest single fit. Right: 50 λ, 10 folds; seconds of the others as published, "
+        "on a GPU; ours on these cores.",
     )
+
+
+def tables(results: Row) -> str:
+    """Return the tables of searches with peers and of TorchKM's protocol."""
+    by_problem = grouped(results["table"], "problem")
+    peers = {"intelex": "intelex", "SVC": "`SVC`, two jobs", "PegasosSVC": "`PegasosSVC`, polished"}
+    rows, simulated = [], []
+    for name, own in by_problem.items():
+        of = {row["tool"]: row for row in own}
+        seconds = of[OURS]["seconds"]
+        if name in SIMULATED:
+            published = PUBLISHED[SIMULATED[name][0]]
+            simulated.append([name, duration(seconds), *map(duration, published)])
+            continue
+        cells = [_cell(of.get(tool), seconds) for tool in peers]
+        rows.append([name, duration(seconds), *cells, f"{_largest_difference(of):.2g}"])
+    head = ["problem", f"`{OURS}`", *peers.values(), "largest difference"]
+    heads = ["TorchKM's protocol, 500 fits", "here", "TorchKM, L40S", "ThunderSVM, L40S"]
+    return f"{markdown(head, rows)}\n\n{markdown(heads, simulated)}"
+
+
+def _cell(row: Row | None, ours: float) -> str:
+    """Seconds of a search and their ratio to ours, bold where ours is ahead by a twentieth."""
+    if row is None:
+        return "not measured"
+    ratio = f"{row['seconds'] / ours:.1f}"
+    ratio = f"**{ratio}**" if row["seconds"] >= 1.05 * ours else ratio
+    return f"{duration(row['seconds'])} ({ratio} times)"
+
+
+def _largest_difference(of: dict[str, Row]) -> float:
+    """Compare our mean scores of all cells with those of `SVC`, or of intelex without these."""
+    reference = of.get("SVC") or of["intelex"]
+    scores, truth = (np.array(row["scores"], dtype=float) for row in (of[OURS], reference))
+    return float(np.nanmax(np.abs(scores - truth)))

@@ -1,177 +1,167 @@
-"""More data than memory: peak memory and error of training chunk by chunk, for 1x, 4x and 16x.
+"""More data than memory, and several workers: peak memory and error on the same files.
 
-Texts like RCV1's lie in files, 100,000 of them and four and sixteen times as many. A process that
-may allocate no more than 512 MiB maps them into memory and trains with `fit_chunks` over chunks of
-16,384 texts, 2 epochs at lam = 1e-4; another, without a limit, reads them all and calls `fit`.
-Peaks are resident memory of the process, interpreter and libraries included (VmHWM of Linux); the
-limit is on what it allocates (RLIMIT_DATA), so that a peak may lie a little above it.
+Texts like RCV1's lie in files of 50,000 each, two of them and up to 32. Every way reads the same
+files, in a process of its own, and makes 2 epochs at lam = 1e-4: `fit` reads all and then trains,
+`fit_chunks` reads one file at a time, `fit_dask` has one or two worker processes, which read their
+files when they are asked to. Peaks are resident memory of the process and its workers, interpreters
+and libraries included (VmHWM of Linux).
 """
 
 from __future__ import annotations
 
-import re
-import resource
-import subprocess
 import tempfile
-import time
-from operator import itemgetter
+from collections.abc import Sequence
+from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_matrix
+from scipy import sparse
 
 from experiments import _plots as plots
-from experiments._claims import OURS, Claim, rounded
-from experiments._measure import in_a_process
-from experiments._run import ExperimentContext
-from experiments._tables import columns, select
-from kpegasos import ArrayChunks, LinearPegasosSVC, fit_chunks
+from experiments._measure import Memory, apart
+from experiments._results import OURS, Claim, Row, columns, rounded, select
+from experiments._run import Context
+from kpegasos import LinearPegasosSVC, fit_chunks
 from kpegasos.datasets import make_text_like
 
-FULL_TIME = "2 min"
-QUICK_TIME = "30 s"
-
-TEXTS = 100_000
-FACTORS = (1, 4, 16)
+TEXTS, FILES = 50_000, (2, 8, 32)
 TEST_TEXTS = 23_149  # as in the papers
-LIMIT_MB = 512
 WAYS = {
-    "chunks": "fit_chunks, at most 512 MiB allowed",
-    "memory": "fit, all in memory, no limit",
-    "memory, limited": "fit, at most 512 MiB allowed",
+    "memory": plots.Look("fit, all in memory", plots.VERMILION, "o"),
+    "chunks": plots.Look("fit_chunks", plots.BLUE, "s"),
+    "1 worker": plots.Look("fit_dask, 1 worker", plots.SKY, "D"),
+    "2 workers": plots.Look("fit_dask, 2 workers", plots.GREEN, "^"),
 }
 
 
-def _write(folder: Path, n_samples: int, n_test: int) -> tuple[int, np.ndarray]:
-    """Write the texts; return the number of words and where rows begin."""
-    X, y = make_text_like(n_samples + n_test, random_state=0)
-    for part, rows in (("train", slice(None, n_samples)), ("test", slice(n_samples, None))):
-        Z = X[rows]
-        for name in ("data", "indices", "indptr"):
-            np.save(folder / f"{part}-{name}.npy", getattr(Z, name))
-        np.save(folder / f"{part}-y.npy", y[rows])
-    return X.shape[1], X.indptr
+def _read(folder: str, number: int) -> tuple[Any, np.ndarray]:
+    stem = Path(folder) / f"{number}"
+    return sparse.load_npz(f"{stem}.npz"), np.load(f"{stem}.npy")
 
 
-def _load(folder: Path, part: str, n_rows: int, n_features: int, mapped: bool) -> tuple[Any, Any]:
-    def array(name: str, end: int | None = None) -> np.ndarray:
-        values = np.load(folder / f"{part}-{name}.npy", mmap_mode="r")[:end]
-        return values if mapped else np.array(values)
-
-    indptr = array("indptr", n_rows + 1)
-    arrays = array("data", indptr[-1]), array("indices", indptr[-1]), indptr
-    return csr_matrix(arrays, shape=(n_rows, n_features)), array("y", n_rows)
-
-
-def _peak_mb() -> float:
-    """Peak memory of this process; ru_maxrss would begin with that of the one that started it."""
-    status = Path("/proc/self/status").read_text()
-    return int(re.findall(r"VmHWM:\s*(\d+) kB", status)[0]) / 1024
+def _write(folder: str, n_files: int, n_texts: int, n_test: int) -> None:
+    """Write the files, numbered, and one to test with, which comes after them."""
+    X, y = make_text_like(n_files * n_texts + n_test, random_state=0)
+    for number in range(n_files + 1):
+        part = slice(number * n_texts, (number + 1) * n_texts if number < n_files else None)
+        sparse.save_npz(Path(folder) / f"{number}.npz", X[part], compressed=False)
+        np.save(Path(folder) / f"{number}.npy", y[part])
 
 
-def measure(job: dict[str, Any]) -> dict[str, Any]:
-    """Train within a limit; runs in a process of its own."""
-    folder, way, n_features = Path(job["folder"]), job["way"], job["n_features"]
-    if way != "memory":
-        resource.setrlimit(resource.RLIMIT_DATA, (LIMIT_MB << 20, LIMIT_MB << 20))
-    options: dict[str, Any] = {"fit_intercept": False, "checkpoints": None, "random_state": 0}
+class Chunks(Sequence[tuple[Any, np.ndarray]]):
+    """Files as a sequence of chunks."""
+
+    def __init__(self, folder: str, n_files: int) -> None:
+        self.folder, self.n_files = folder, n_files
+
+    def __len__(self) -> int:
+        """Return the number of files."""
+        return self.n_files
+
+    def __getitem__(self, number: Any) -> Any:
+        """Read a file."""
+        if not 0 <= number < self.n_files:
+            raise IndexError(number)
+        return _read(self.folder, number)
+
+
+def _read_block(folder: str, which: int, block_id: tuple[int, ...] = ()) -> Any:
+    """Read X (0) or y (1) of a file; runs on a worker."""
+    return _read(folder, block_id[0])[which]
+
+
+def _arrays(folder: str, n_files: int) -> tuple[Any, Any]:
+    """Return Dask arrays whose blocks are the files."""
+    import dask.array as da
+
+    X, y = _read(folder, 0)
+    rows = (y.size,) * n_files
+    meta = sparse.csr_matrix((0, 0), dtype=X.dtype)
+    read = partial(da.map_blocks, _read_block, folder)
+    return (
+        read(0, chunks=(rows, (X.shape[1],)), dtype=X.dtype, meta=meta),
+        read(1, chunks=(rows,), dtype=y.dtype, meta=np.empty(0, y.dtype)),
+    )
+
+
+def _fit_in_memory(model: LinearPegasosSVC, folder: str, n_files: int) -> None:
+    parts = [_read(folder, number) for number in range(n_files)]
+    X, y = zip(*parts, strict=True)
+    model.fit(sparse.vstack(X, format="csr"), np.concatenate(y))
+
+
+def _fit_by_chunks(model: LinearPegasosSVC, folder: str, n_files: int) -> None:
+    fit_chunks(model, Chunks(folder, n_files))
+
+
+def measure(job: Row) -> Row:
+    """Read and train in one way; runs in a process of its own."""
+    way, files = job["way"], (job["folder"], job["n_files"])
+    options: Row = {"fit_intercept": False, "checkpoints": None, "random_state": 0}
     model = LinearPegasosSVC(lam=1e-4, epochs=2, **options)
-    begin = time.perf_counter()
-    X, y = None, None
-    try:
-        X, y = _load(folder, "train", job["n_samples"], n_features, way == "chunks")
-        if way == "chunks":
-            fit_chunks(model, ArrayChunks(X, y, chunk_size=16_384))
-        else:
-            model.fit(X, y)
-    except MemoryError:
-        return {"fits": False}
-    seconds, peak = time.perf_counter() - begin, _peak_mb()
-    del X, y
-    X_test, y_test = _load(folder, "test", job["n_test"], n_features, False)
-    error = float(np.mean(model.predict(X_test) != y_test))
-    return {"fits": True, "peak_mb": peak, "seconds": round(seconds, 2), "test_error": error}
+    if "worker" in way:
+        from distributed import Client, LocalCluster
+
+        from kpegasos.large.dask import fit_dask
+
+        workers: Row = {"n_workers": int(way[0]), "threads_per_worker": 1}
+        cluster = LocalCluster(**workers, dashboard_address=None)
+        with cluster, Client(cluster) as client, Memory() as memory:
+            fit_dask(model, *_arrays(*files), client=client)
+    else:
+        with Memory() as memory:
+            (_fit_in_memory if way == "memory" else _fit_by_chunks)(model, *files)
+    X_test, y_test = _read(job["folder"], job["test"])
+    return {"test_error": float(np.mean(model.predict(X_test) != y_test)), **memory.columns()}
 
 
-def _apart(job: dict[str, Any]) -> dict[str, Any]:
-    try:
-        (found,), _ = in_a_process(measure, job)
-    except subprocess.CalledProcessError:
-        # Libraries that do not check what they were given to allocate end without an exception.
-        if job["way"] != "memory, limited":
-            raise
-        return {"fits": False}
-    return dict(found)
-
-
-def compute(context: ExperimentContext) -> dict[str, Any]:
+def compute(context: Context) -> dict[str, Any]:
     """Train each way on each amount of data, every time in a process of its own."""
-    n_texts, n_test = (TEXTS // 50, 2000) if context.quick else (TEXTS, TEST_TEXTS)
-    factors = FACTORS[::2] if context.quick else FACTORS
+    n_texts, n_test = (1000, 2000) if context.quick else (TEXTS, TEST_TEXTS)
     table = []
-    with tempfile.TemporaryDirectory() as name:
-        n_features, indptr = _write(Path(name), n_texts * max(factors), n_test)
-        for factor in context.progress(factors, "amounts of data"):
-            n_samples = factor * n_texts
-            for way in context.progress(list(WAYS), "ways"):
-                sizes = {"n_samples": n_samples, "n_test": n_test, "n_features": n_features}
-                job = {"folder": name, "way": way, **sizes}
-                row = {"way": way, "factor": factor, "texts": n_samples}
-                row["data_mb"] = float(8 * indptr[n_samples] + 4 * (n_samples + 1)) / 2**20
-                table.append(row | context.part(f"{factor} {way}", _apart, job))
-    peaks = columns(select(table, way="chunks"), "peak_mb")
-    ratio = peaks.max() / peaks.min()
-    return {"seeds": [0], "limit_mb": LIMIT_MB, "peak_ratio": ratio, "table": table}
+    with tempfile.TemporaryDirectory() as folder:
+        _write(folder, FILES[-1], n_texts, n_test)
+        megabytes = sum(path.stat().st_size for path in Path(folder).glob("0.*")) / 2**20
+        for n_files, way in product(FILES[:2] if context.quick else FILES, WAYS):
+            job = {"folder": folder, "way": way, "n_files": n_files, "test": FILES[-1]}
+            found = context.part(f"{n_files} {way}", apart, measure, job)
+            row = {"way": way, "texts": n_files * n_texts, "data_mb": n_files * megabytes}
+            table.append(row | found)
+    return {"table": table}
 
 
 def claims(results: dict[str, Any]) -> list[Claim]:
     """Say what more data cost in memory."""
-    chunks, whole = (select(results["table"], way=way) for way in ("chunks", "memory"))
-    small, large = (f(chunks, key=itemgetter("data_mb")) for f in (min, max))
-    errors = [columns(rows, "test_error") for rows in (chunks, whole)]
-    off = 100 * float(np.abs(errors[0] - errors[1]).max())
+    of = {way: select(results["table"], way=way) for way in WAYS}
+    (small, *_, large), whole = of["chunks"], of["memory"][-1]
+    errors = [columns(rows, "test_error")[0] for rows in of.values()]
+    off = 100 * float(np.ptp(errors, axis=0).max())
     return [
         Claim(
             "Training on more data than memory holds.",
             OURS,
-            f"{rounded(large['factor'] / small['factor'])} times the synthetic documents take "
-            f"{results['peak_ratio']:.2f} times the memory: a peak of {large['peak_mb']:,.0f} MiB "
-            f"for {large['data_mb']:,.0f} MiB of text and {small['peak_mb']:,.0f} for "
-            f"{small['data_mb']:,.0f}. Test errors are within {rounded(off)} points of training in "
-            "memory.",
+            f"{large['texts'] // small['texts']} times the synthetic documents take "
+            f"{large['peak_mb'] / small['peak_mb']:.2f} times the memory by chunks: a peak of "
+            f"{large['peak_mb']:,.0f} MiB for {large['data_mb']:,.0f} MiB of text, where `fit` "
+            f"takes {whole['peak_mb']:,.0f}. Test errors of all ways, on one or two workers too, "
+            f"are within {rounded(off)} points of each other.",
         )
     ]
 
 
 def plot(results: dict[str, Any]) -> plots.Figure:
     """Peak memory against the size of the data."""
-    table = results["table"]
     figure, ((ax,),) = plots.panels(1, 1, 4.2)
-    for way, label, color, marker in (
-        ("chunks", "chunk by chunk", plots.BLUE, "s"),
-        ("memory", "all in memory, no limit", plots.VERMILION, "o"),
-    ):
-        sizes, peaks = columns(select(table, way=way), "data_mb", "peak_mb")
-        ax.plot(sizes, peaks, marker=marker, color=color, linewidth=1.8, label=label)
-    limit = results["limit_mb"]
-    ax.axhline(limit, color=plots.DARK_GREY, linestyle="--", linewidth=1, label="limit")
-    failed = [row["data_mb"] for row in select(table, way="memory, limited", fits=False)]
-    ax.plot(failed, [limit] * len(failed), "X", color=plots.BLACK, markersize=10)
-    for size in failed[-1:]:  # beside the line of what has no limit, which rises to the left
-        place: dict[str, Any] = {"xytext": (0, 10), "textcoords": "offset points"}
-        ax.annotate(f"all in memory: not within {limit} MiB", (size, limit), ha="right", **place)
-    ax.set(xlabel="data, MiB", ylabel="peak memory of the process, MiB", ylim=(0, None))
-    ax.margins(x=0.06)
+    for way, look in WAYS.items():
+        sizes, peaks = columns(select(results["table"], way=way), "data_mb", "peak_mb")
+        ax.plot(sizes, peaks, **look.style())
+    ax.set(xlabel="data, MiB", ylabel="peak memory, MiB", ylim=(0, None))
     ax.grid(alpha=0.25)
-    errors = [row["test_error"] for row in table if row["fits"]]
-    factors = [row["factor"] for row in table]
-    flat = results["peak_ratio"] < 1.25
     return plots.state(
         figure,
-        f"By chunks, memory {'does not grow with' if flat else 'grows less than'} the data: "
-        f"{max(factors)} times the data take "
-        f"{results['peak_ratio']:.2f} times the memory",
-        f"Synthetic texts of RCV1's shape, labels flipped at random. Test errors of all models lie "
-        f"between {min(errors):.2%} and {max(errors):.2%}.",
+        "By chunks, memory does not grow with the data",
+        "Synthetic texts of RCV1's shape in files of 50,000 texts, the same for all ways; 2 "
+        "epochs. Memory is that of the process and its workers.",
     )

@@ -4,7 +4,7 @@ import argparse
 import sys
 from datetime import UTC, datetime
 
-from experiments._meta import commit, machine, versions
+from experiments._run import commit, machine, versions
 from tests.campaigns import harness
 
 

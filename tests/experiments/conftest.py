@@ -1,9 +1,13 @@
 """A folder with one small experiment, and what running it leaves behind."""
 
+import importlib
 import json
+import sys
 
 import pytest
 
+import experiments
+from experiments import _results
 from experiments.__main__ import main
 
 SOURCE = '''"""A line through the origin.
@@ -15,41 +19,24 @@ import os
 import matplotlib.pyplot as plt
 import numpy as np
 
-from experiments._claims import Claim
-
-FULL_TIME = "2 s"
-QUICK_TIME = "1 s"
+from experiments._results import OURS, Claim, mark
 
 N_ROWS, QUICK_ROWS = 4, 3
 SEEDS = (0, 1, 2)
 LAST_SEED = SEEDS[-1]
 
 
-def log(word):
-    with open(os.environ["FAKE_LOG"], "a") as file:
-        file.write(word + "\\n")
-
-
-class Interrupted(KeyboardInterrupt):
-    result = {"x": -1}
-
-
 def part(i):
-    log(f"part{i}")
-    if i == 2:
-        what = os.environ.get("FAKE_TROUBLE")
-        if what == "error":
-            raise RuntimeError("trouble")
-        if what == "interrupt":
-            raise KeyboardInterrupt
-        if what == "interrupted fit":  # raises with what it has so far
-            raise Interrupted
+    with open(os.environ["FAKE_LOG"], "a") as file:
+        file.write(f"part{i}\\n")
+    if i == 2 and os.environ.get("FAKE_TROUBLE"):
+        raise {"error": RuntimeError, "interrupt": KeyboardInterrupt}[os.environ["FAKE_TROUBLE"]]
     return {"x": i, "y": np.float64(i) / 3}
 
 
 def compute(context):
     n = QUICK_ROWS if context.quick else N_ROWS
-    rows = [context.part(f"row{i}", lambda i=i: part(i)) for i in context.progress(n, "rows")]
+    rows = [context.part(f"row{i}", part, i) for i in range(n)]
     return {
         "table": rows,
         "curve": np.linspace(0, 1, 3),
@@ -62,21 +49,24 @@ def compute(context):
 
 
 def claims(results):
-    return [Claim("A line is straight.", "Karthik", "It is.", "✓", "✓ always.")]
+    last = results["curve"][-1]
+    return [
+        Claim("It rises.", "Zhou", f"It ends at {last:.1f}.", mark(last > 0), "✓ if above 0."),
+        Claim("It is ours.", OURS, f"It ends at {last:.1f} too."),
+    ]
 
 
 def plot(results):
     assert results["gap"] is None and results["7"] is True
     fig, ax = plt.subplots()
     ax.plot([row["x"] for row in results["table"]], [row["y"] for row in results["table"]], "o-")
-    ax.fill_between(results["curve"], 0, 1, alpha=0.2, hatch="/")
     ax.set(title="Ünïcode λ $x^2$")
     return fig
 '''
 
 
 class Bench:
-    """A folder with one experiment, and what it left behind."""
+    """A root with one experiment, and what it left behind."""
 
     source = SOURCE
 
@@ -85,13 +75,21 @@ class Bench:
         self.folder = root / "experiments"
         self.folder.mkdir()
         self.module = self.folder / "line.py"
-        self.module.write_text(SOURCE)
+        self.write(SOURCE)
         (self.folder / "_helper.py").write_text("raise ImportError\n")
         self.log = root / "log"
         monkeypatch.setenv("FAKE_LOG", str(self.log))
+        monkeypatch.setattr(experiments, "__path__", [*experiments.__path__, str(self.folder)])
+
+    def write(self, source):
+        self.module.write_text(source)
+        importlib.invalidate_caches()
+        sys.modules.pop("experiments.line", None)
+        _results.document.cache_clear()
 
     def __call__(self, *argv):
-        return main([str(arg) for arg in argv], folder=self.folder, root=self.root)
+        _results.document.cache_clear()
+        return main([str(arg) for arg in argv], root=self.root)
 
     def parts(self):
         """Return the parts computed since the last call."""
@@ -108,14 +106,7 @@ class Bench:
 
 @pytest.fixture
 def bench(tmp_path, monkeypatch):
-    """Return a folder with one experiment."""
-    return Bench(tmp_path, monkeypatch)
-
-
-@pytest.fixture
-def troubled(bench, monkeypatch):
-    """Return a folder whose experiment has failed in its third part."""
-    monkeypatch.setenv("FAKE_TROUBLE", "error")
-    with pytest.raises(RuntimeError, match="trouble"):
-        bench("line")
-    return bench
+    """Return a root with one experiment."""
+    monkeypatch.delenv("KPEGASOS_EXPERIMENT_SETTINGS", raising=False)
+    yield Bench(tmp_path, monkeypatch)
+    sys.modules.pop("experiments.line", None)

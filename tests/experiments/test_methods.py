@@ -59,10 +59,12 @@ def test_alignment_kernel_is_the_sum_over_all_alignments():
         a, b = rng.normal(size=n), rng.normal(size=m)
         expected = naive.global_alignment(a, b, 0.7)
         assert np.exp(costly_kernels.log_alignment(a, b, 0.7)) == pytest.approx(expected)
-    kernel = costly_kernels.Alignment(0.7)
-    a, b = kernel.prepare(rng.normal(size=300)), kernel.prepare(rng.normal(size=400))
-    assert kernel.value(a, a) == pytest.approx(1.0)
-    assert 0.0 <= kernel.value(a, b) < 1.0
+    a, b = (
+        (series, costly_kernels.log_alignment(series, series, 0.7))
+        for series in (rng.normal(size=300), rng.normal(size=400))
+    )
+    assert costly_kernels.alignment(0.7, a, a) == pytest.approx(1.0)
+    assert 0.0 <= costly_kernels.alignment(0.7, a, b) < 1.0
 
 
 def test_state_of_the_feature_map_is_that_of_the_circuit():
@@ -81,18 +83,6 @@ def test_uniform_steps_are_those_of_qiskit():
     # What has been asked for before a step, and the counts by then, are those after the last one.
     assert found[1:] == naive.pegasos_qsvc(gram, data.y, draws, C)
     assert found[0] == (0, {})
-
-
-def test_asked_counts_values_that_were_known_once():
-    asked = costly_kernels.Asked(np.eye(4))
-    asked([0], [0, 1, 2])
-    assert asked.again() == 0
-    asked([[2]], [[0], [3]])  # columns, of SVC; 0 and 2 were asked for the other way round
-    assert asked.again() == 1
-    asked([0], [0])
-    assert asked.again() == 2
-    assert asked.spent() == 6
-    assert asked.spent() == 0
 
 
 def test_refined_labels_tell_apart_what_degrees_do_not():

@@ -1,0 +1,244 @@
+"""Data that experiments share, brackets of the optimum, and runs of Pegasos with many seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache, lru_cache, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.datasets import load_digits, make_classification, make_moons
+from sklearn.preprocessing import StandardScaler, normalize
+
+from experiments._results import shortened
+from kpegasos import linear_rows, make_problem, make_rows, pegasos, sdca
+from kpegasos.datasets import (
+    load_adult,
+    load_covtype,
+    load_fashion_mnist,
+    load_mnist,
+    load_rcv1_sample,
+    load_usps,
+    make_toy,
+)
+
+
+class Split(NamedTuple):
+    """Examples to train and to test with; labels are None where there are none."""
+
+    X: Any
+    y: Any
+    X_test: Any
+    y_test: Any
+
+
+class Setting(NamedTuple):
+    """Labels ±1, rows for the solver, and a name to read; R = max ‖φ(x)‖ is 1 in all of them."""
+
+    title: str
+    y: np.ndarray
+    rows: Any
+
+
+def moons(n_samples: int, noise: float = 0.2, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Make two moons with labels ±1."""
+    X, y = make_toy("moons", n_samples, noise=noise, random_state=seed)
+    return X, np.where(y == 1, 1.0, -1.0)
+
+
+@cache
+def setting(name: str) -> Setting:
+    """Make the data and rows of ``"moons"``, ``"rcv1"``, ``"adult"`` or ``"usps"``."""
+    if name == "moons":
+        X, y = moons(1000)
+        return Setting("moons, RBF", y, make_rows(X, "rbf", gamma=2.0, cache="precomputed"))
+    if name == "rcv1":
+        data = load_rcv1_sample()
+        return Setting("RCV1 sample, linear", data.y_train, linear_rows(data.X_train))
+    if name == "adult":
+        data = load_adult()
+        X = normalize(data.X_train)  # rows of length one, as those of the papers' texts
+        return Setting("Adult, linear", data.y_train, linear_rows(X))
+    data = load_usps()
+    rows = make_rows(data.X_train, "rbf", gamma=2 / 256, cache="precomputed")
+    return Setting("USPS 8 against the rest, RBF", np.where(data.y_train == 8, 1, -1), rows)
+
+
+def plane(
+    decide: Callable[[np.ndarray], Any], X: np.ndarray, away: float, n: int
+) -> dict[str, Any]:
+    """Return what a picture of regions has: n × n points of the plane, and decisions there."""
+    xx, yy = np.linspace(X.min(axis=0) - away, X.max(axis=0) + away, n).T
+    grid = np.column_stack([part.ravel() for part in np.meshgrid(xx, yy)])
+    values = shortened(np.reshape(decide(grid), (n, n)), 3)
+    return {"xx": xx.round(4), "yy": yy.round(4), "values": values, "X": X.round(3)}
+
+
+# Kernel SVMs side by side
+
+
+class Task(NamedTuple):
+    """A classification problem, with the parameters of its SVM."""
+
+    X: np.ndarray
+    y: np.ndarray
+    X_test: np.ndarray
+    y_test: Any  # None without labels
+    gamma: float
+    C: float
+
+
+class Problem(NamedTuple):
+    """The recipe of a problem; gamma is a number, or "scale" for scikit-learn's default."""
+
+    make: Callable[[], Split]
+    gamma: float | str
+    C: float
+
+
+def _shirts() -> Split:
+    data = load_fashion_mnist()
+    train, test = np.isin(data.y_train, (0, 6)), np.isin(data.y_test, (0, 6))
+    return Split(data.X_train[train], data.y_train[train], data.X_test[test], data.y_test[test])
+
+
+def _usps_7() -> Split:
+    """Split the 9,298 digits of USPS at random, in the journal paper's sizes; rows of length one.
+
+    The paper's split is not known; its sizes are not those of the usual files. LIBSVM's file calls
+    the digits 1 to 10, so that an "8" of it is a seven.
+    """
+    data = load_usps()
+    X = normalize(np.vstack((data.X_train, data.X_test)))
+    y = np.where(np.concatenate((data.y_train, data.y_test)) == 7, 1, -1)
+    order = np.random.default_rng(0).permutation(y.size)
+    train, test = order[:7329], order[7329:]
+    return Split(X[train], y[train], X[test], y[test])
+
+
+def _mnist_8() -> Split:
+    data = load_mnist()
+    signs = [np.where(y == 8, 1, -1) for y in (data.y_train, data.y_test)]
+    return Split(data.X_train, signs[0], data.X_test, signs[1])
+
+
+def _all(data: Any) -> Split:
+    return Split(data.X_train, data.y_train, data.X_test, data.y_test)
+
+
+def _covertype() -> Split:
+    """Take the first 20,000 of the training and of the test examples, columns standardised."""
+    data = load_covtype()
+    scaler, n = StandardScaler(), 20_000
+    X = scaler.fit_transform(data.X_train[:n])
+    return Split(X, data.y_train[:n], scaler.transform(data.X_test[:n]), data.y_test[:n])
+
+
+def _moons(n_samples: int) -> Split:
+    parts = ((n_samples, 0), (1000, 1))
+    train, test = (make_moons(n, noise=0.25, random_state=seed) for n, seed in parts)
+    return Split(*train, *test)
+
+
+def _four_classes(n_samples: int) -> Split:
+    X, y = make_classification(
+        n_samples + 1000, 20, n_informative=10, n_classes=4, random_state=0, flip_y=0.05
+    )
+    return Split(X[:n_samples], y[:n_samples], X[n_samples:], y[n_samples:])
+
+
+def _digits() -> Split:
+    """Fit and predict all digits, as there are few; so there is no test accuracy."""
+    X, y = load_digits(return_X_y=True)
+    return Split(X, y, X, None)
+
+
+_MADE: dict[str, Callable[[], Split]] = {
+    **{f"moons {n:,}": partial(_moons, n) for n in (100, 500, 2000, 5000)},
+    **{f"4 classes {n:,}": partial(_four_classes, n) for n in (100, 500, 2000)},
+    "digits 1,797": _digits,
+}
+SMALL = {name: Problem(make, "scale", 1.0) for name, make in _MADE.items()}
+LARGE: dict[str, Problem] = {
+    "Fashion-MNIST": Problem(lambda: _all(load_fashion_mnist()), 0.0102, 10.0),
+    "T-shirt or shirt": Problem(_shirts, 0.0102, 10.0),
+    "MNIST 8": Problem(_mnist_8, 0.02, 1.0),
+    "Adult": Problem(lambda: _all(load_adult()), 0.05, 1.0),
+    "USPS 7": Problem(_usps_7, 2.0, 1.0),
+    "Covertype 20,000": Problem(_covertype, "scale", 1.0),
+    "Covertype, C = 10": Problem(_covertype, 0.5, 10.0),
+    "Covertype, C = 100": Problem(_covertype, 0.5, 100.0),
+}
+PROBLEMS = LARGE | SMALL
+
+
+def _dense(X: Any, dtype: str) -> np.ndarray:
+    return np.ascontiguousarray(X.toarray() if hasattr(X, "toarray") else X, dtype=dtype)
+
+
+@lru_cache(maxsize=1)
+def _made(name: str) -> Split:
+    return PROBLEMS[name].make()
+
+
+def load_task(name: str, n_samples: int | None = None, dtype: str = "float32") -> Task:
+    """Load one of the `PROBLEMS`, dense, or its first training examples."""
+    _, gamma, C = PROBLEMS[name]
+    X, y, X_test, y_test = _made(name)
+    X, y = _dense(X[:n_samples], dtype), np.asarray(y[:n_samples])
+    if isinstance(gamma, str):
+        gamma = 1.0 / (X.shape[1] * X.var(dtype=np.float64))
+    labels = None if y_test is None else np.asarray(y_test)
+    return Task(X, y, _dense(X_test, dtype), labels, float(gamma), C)
+
+
+# Runs
+
+
+def hinge_objective(y: np.ndarray, decisions: np.ndarray, squared_norm: float, lam: float) -> float:
+    """Return λ/2 ‖w‖² + mean hinge loss, from the labels ±1, the f(x_i) and ‖w‖²."""
+    return float(lam / 2 * squared_norm + np.maximum(0.0, 1 - y * decisions).mean())
+
+
+def bracket(name: str, lam: float, tol: float, max_epochs: int = 20_000) -> dict[str, Any]:
+    """Bracket the optimum by dual coordinate ascent; ``"f*"`` is the lower end."""
+    _, y, rows = setting(name)
+    problem = make_problem(y, lam)
+    result = sdca(problem, rows, tol=tol, max_epochs=max_epochs, random_state=0)
+    return {"f*": result.dual_bound, "objective": result.objective, "gap": result.gap}
+
+
+#: Columns of a history by the names of what is drawn.
+COLUMNS = {"last": "objective_last", "average": "objective_average"}
+
+
+def histories(
+    problem: Any, rows: Any, seeds: int, columns: Mapping[str, str] = COLUMNS, **options: Any
+) -> dict[str, np.ndarray]:
+    """Run Pegasos with each seed.
+
+    Parameters
+    ----------
+    problem, rows
+        As `pegasos` takes them.
+    seeds : int
+        Number of runs.
+    columns : dict of str to str
+        Columns of the histories by the names that they are to have.
+    **options
+        Options of `pegasos`.
+
+    Returns
+    -------
+    dict
+        The ``"steps"`` of the checkpoints, and each column with a row for each seed.
+    """
+    runs = [pegasos(problem, rows, random_state=seed, **options).history for seed in range(seeds)]
+    found = {name: np.array([run[column] for run in runs]) for name, column in columns.items()}
+    return {"steps": runs[0]["iteration"], **found}
+
+
+def spaced(last: float, per_decade: int, first: float = 1.0) -> list[int]:
+    """Return steps that are evenly spaced in their logarithm."""
+    numbers = np.arange(0, per_decade * np.log10(last / first) + 0.5)
+    return sorted({round(step) for step in first * 10 ** (numbers / per_decade)})
