@@ -1,7 +1,8 @@
-"""Input and output: examples, files that are written, JSON.
+"""Input and output: examples, models, files that are written, JSON.
 
 A file is there whole or not at all; devices and pipes, which cannot be, are written as they come,
-and so is the standard output, named ``-``.
+and so is the standard output, named ``-``. A model's file is LIBSVM's text or skops' archive, told
+apart by its content.
 """
 
 from __future__ import annotations
@@ -12,19 +13,25 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+import kpegasos
 from kpegasos.cli.options import STANDARD, UsageError
 from kpegasos.datasets.readers import Examples, read_svmlight, read_table, table_ending
+from kpegasos.exports.libsvm import CLASSIFIERS, REGRESSORS
+from kpegasos.exports.native import require_skops
 from kpegasos.utils.files import checked_path, is_stream, is_writable, write_whole
 from kpegasos.utils.validation import shown
 
-# --- what comes in ---
+#: How the name of a model ends that skops writes, and how its content begins.
+_SKOPS, _ZIP = ".skops", b"PK"
+
+# --- examples ---
 
 
 def is_table(path: str) -> bool:
@@ -32,10 +39,11 @@ def is_table(path: str) -> bool:
     return path != STANDARD and table_ending(path) is not None
 
 
-def read_examples(options: argparse.Namespace) -> Examples:
+def read_examples(options: argparse.Namespace, least_columns: int = 1) -> Examples:
     """Read the examples that options name.
 
-    X is dense where at least half of its entries are not zero, as it takes no more memory then.
+    X is dense where at least half of its entries are not zero, as it takes no more memory then, and
+    has zeros behind the columns that a file in LIBSVM's format names.
 
     Raises
     ------
@@ -45,6 +53,7 @@ def read_examples(options: argparse.Namespace) -> Examples:
     if is_table(options.data):
         return read_table(options.data, options.label)
     X, y = _read(options.data, zero_based=options.zero_based)
+    X.resize(X.shape[0], max(X.shape[1], least_columns))
     return Examples(X.toarray() if X.nnz >= X.shape[0] * X.shape[1] / 2 else X, y)
 
 
@@ -76,22 +85,102 @@ def read_kernel_values(options: argparse.Namespace) -> tuple[Examples, np.ndarra
 
 
 def labels_of(examples: Examples, path: str, *, numbers: bool) -> np.ndarray:
-    """Return the labels of a regression, or of at least two classes, or raise a ValueError."""
+    """Return the labels of a regression or of classes, or raise a ValueError."""
     y = examples.y
     if y is None:
         raise ValueError(f"{path}: the examples must have labels; --label names their column")
-    got = shown(y[:1].tolist()[0])
     if numbers and y.dtype.kind == "U":
-        raise ValueError(f"{path}: labels must be numbers for -s 3, got {got}")
+        raise ValueError(f"{path}: labels must be numbers for -s 3, got {shown(str(y[0]))}")
     if not numbers and y.dtype.kind == "f":
-        broken = shown(float(y[np.trunc(y) != y][0]))
-        raise ValueError(
-            f"{path}: labels of classes must be whole numbers or texts, got {broken}; -s 3 is for "
-            "other numbers"
-        )
-    if not numbers and (y == y[0]).all():
-        raise ValueError(f"{path}: labels must be of at least two classes, got {got} alone")
+        got = float(y[np.trunc(y) != y][0])
+        raise ValueError(f"{path}: labels must be whole or texts, but for -s 3, got {got!r}")
+    if (y == y[0]).all() and not numbers:
+        raise ValueError(f"{path}: labels must be of two classes or more, got {y[0]} alone")
     return y
+
+
+# --- models ---
+
+
+def place_of(options: argparse.Namespace) -> str:
+    """Find out where a model goes, before it is trained.
+
+    LIBSVM's text is written unless the name ends in ``.skops``, or there is no name and the model
+    has what LIBSVM's format has not.
+
+    Raises
+    ------
+    UsageError
+        If LIBSVM's format has no place for the model.
+    ImportError
+        If skops is to write it, and is not there.
+    """
+    named = "stdin" if options.data == STANDARD else os.path.basename(options.data)
+    needs = "scaling" if options.scale else "names of columns" if is_table(options.data) else None
+    path = str(options.model or f"{named}{_SKOPS if needs else '.model'}")
+    if path.endswith(_SKOPS):
+        require_skops()
+    elif needs:
+        raise UsageError(f"LIBSVM's format has no {needs}: let MODEL end in {_SKOPS}, got {path}")
+    return path
+
+
+def write_model(path: str, model: Any) -> None:
+    """Write a fitted model, whole or not at all."""
+    native = path.endswith(_SKOPS)
+    write_by(path, lambda name: kpegasos.save(model, name) if native else model.to_libsvm(name))
+
+
+@contextmanager
+def plain_file(path: str) -> Iterator[str]:
+    """Give the path of a plain file with the content of a pipe, or of the standard input."""
+    if path != STANDARD and not is_stream(path):
+        yield path
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder, "model")
+        copy.write_bytes(sys.stdin.buffer.read() if path == STANDARD else Path(path).read_bytes())
+        yield str(copy)
+
+
+def read_model(path: str, n_features: int | None = None) -> tuple[Any, list[int] | None]:
+    """Read a model, whose format its content tells.
+
+    Parameters
+    ----------
+    path : str
+    n_features : int, default=None
+        Columns of the data, of which a LIBSVM file says nothing.
+
+    Returns
+    -------
+    tuple of (BaseEstimator, list of int or None)
+        A fitted estimator of this package, or a pipeline with it, and the classes in the order of
+        a LIBSVM file; None of one of skops.
+
+    Raises
+    ------
+    OSError, ValueError
+        Naming file, line and what is wrong there.
+    """
+    with open(path, "rb") as file:
+        head = file.read(2**16)
+    if head.startswith(_ZIP):
+        return kpegasos.load(path), None
+    lines = head.partition(b"\nSV")[0].decode("ascii", "replace").splitlines()
+    header = {words[0]: words[1:] for words in map(str.split, lines) if words}
+    kind = " ".join(header.get("svm_type", []))
+    if kind not in (*CLASSIFIERS, *REGRESSORS):
+        known = ", ".join((*CLASSIFIERS, *REGRESSORS))
+        raise ValueError(f"{path}: must be a model of skops, or of LIBSVM with svm_type {known}")
+    estimator = kpegasos.PegasosSVC if kind in CLASSIFIERS else kpegasos.PegasosSVR
+    model = estimator.from_libsvm(path, n_features)
+    return model, [int(word) for word in header.get("label", [])]
+
+
+def core_of(model: Any) -> Any:
+    """Find the estimator of this package behind a scaling."""
+    return model[-1] if hasattr(model, "steps") else model
 
 
 # --- what goes out ---

@@ -50,9 +50,9 @@ def main(arguments: Sequence[str] | None = None, ready: Callable[[], object] = i
         _say(options, "stopped by Ctrl-C, nothing was kept")
         return INTERRUPTED
     except (UsageError, OSError, ValueError, TypeError, MemoryError, ImportError) as error:
-        if isinstance(error, ImportError) and error.name is not None:  # a module that is broken
+        if getattr(error, "name", None) is not None:  # a module that is broken
             raise
-        _say(options, _sentence(error))
+        _say(options, error)
         return MISUSED if isinstance(error, UsageError) else FAILED
 
 
@@ -92,23 +92,20 @@ def _warnings_as_lines(options: argparse.Namespace) -> Iterator[None]:
 
     def show(message: Any, *_: Any, **__: Any) -> None:
         if not options.quiet:
-            _say(options, _sentence(message))
+            _say(options, message)
 
     with warnings.catch_warnings():
         warnings.showwarning = show
         yield
 
 
-def _sentence(error: Exception) -> str:
-    """Return what is wrong, in one line and in words of the program."""
+def _say(options: argparse.Namespace, error: Any) -> None:
+    """Say what is wrong, in one line and in words of the program."""
+    text = str(error)
     if isinstance(error, OSError) and error.strerror:
         place = "" if error.filename is None else f"{error.filename}: "
-        return f"{place}{error.strerror.lower()}"
-    text = " ".join(str(error).split()) or type(error).__name__
+        text = f"{place}{error.strerror.lower()}"
     for word, ours in _WORDS.items():
         text = re.sub(word, ours, text)
-    return text
-
-
-def _say(options: argparse.Namespace, sentence: str) -> None:
+    sentence = " ".join(text.split()) or type(error).__name__
     print(f"{f'kpegasos {options.command}'.strip()}: {sentence}", file=sys.stderr)

@@ -25,11 +25,9 @@ COMMANDS = {
     "warm": ("compile for this processor what fits and searches need, on all cores", ""),
 }
 _EPILOG = """\
-DATA is in LIBSVM's format, or a table (.csv, .tsv, .parquet). MODEL is LIBSVM's text, or a file of
-skops if its name ends in .skops, which has a scaling and the names of columns, too. - is the
-standard input or output.
-Exit status: 0; 1 if data, a model or a file is at fault; 2 if the arguments are; 130 after Ctrl-C
-or SIGTERM, and what 'train' has reached so far is written."""
+DATA is in LIBSVM's format, or a table (.csv, .tsv, .parquet); MODEL is LIBSVM's text, or skops' if
+its name ends in .skops, which has a scaling and names of columns, too; - is the standard stream.
+Exit status: 1 if a file is at fault, 2 if arguments are, 130 after Ctrl-C or SIGTERM."""
 
 
 class UsageError(Exception):
@@ -61,6 +59,10 @@ _seed = _reader("an integer from 0 to 4294967295", lambda value: 0 <= value < 2*
 _flag = _reader("0 or 1", lambda value: value in (0, 1), int)
 _kernel_number = _reader("an integer from 0 to 4", lambda value: 0 <= value <= 4, int)
 _svm_type = _reader("0 (C-SVC) or 3 (epsilon-SVR)", lambda value: value in (0, 3), int)
+
+
+def _regression(text: str) -> bool:
+    return bool(_svm_type(text) == 3)
 
 
 def _kernel(text: str) -> str:
@@ -105,7 +107,8 @@ def _add_fit(add: Callable[..., Any]) -> None:
 
 
 def _add_train(add: Callable[..., Any]) -> None:
-    add("-s", dest="svm_type", type=_svm_type, default=0, metavar="0|3", help="C-SVC, epsilon-SVR")
+    help = "C-SVC, unless given, or epsilon-SVR"
+    add("-s", dest="regression", type=_regression, default=False, metavar="0|3", help=help)
     add("-c", dest="C", type=_positive, default=1.0, metavar="C", help="cost; 1 unless given")
     help = "of -t 1, 2 and 3: a number, scale, or auto, 1 / columns, as it is unless given"
     add("-g", dest="gamma", type=_gamma, default="auto", metavar="GAMMA", help=help)
@@ -146,9 +149,9 @@ def _make_parser(command: str) -> argparse.ArgumentParser:
         allow_abbrev=False,
         add_help=False,  # -h is LIBSVM's
     )
-    for name in files.split():
-        optional = "?" if name.startswith("[") else None
-        parser.add_argument(name.strip("[]").lower(), nargs=optional, help=argparse.SUPPRESS)
+    for name in files.split():  # those in brackets may be left out
+        nargs = "?" if "[" in name else None
+        parser.add_argument(name.strip("[]").lower(), nargs=nargs, help=argparse.SUPPRESS)
     groups: dict[str, tuple[Callable[..., None], ...]] = {
         "train": (_add_train, _add_fit, _add_data),
         "predict": (_add_predict, _add_data),
@@ -191,9 +194,6 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         raise SystemExit(0)
     asked = command in ("help", "--help", "-h")
     names = "\n".join(f"  {name:<9}{summary}" for name, (summary, _) in COMMANDS.items())
-    usage = f"usage: kpegasos COMMAND [options] [files]\n\n{names}"
-    print(
-        f"{usage}\n\n'kpegasos help COMMAND' has the options",
-        file=sys.stdout if asked else sys.stderr,
-    )
+    usage = "usage: kpegasos COMMAND [options] [files], or kpegasos help COMMAND"
+    print(f"{usage}\n\n{names}", file=sys.stdout if asked else sys.stderr)
     raise SystemExit(0 if asked else MISUSED)

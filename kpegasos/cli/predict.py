@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.base import is_regressor
 from sklearn.preprocessing import MinMaxScaler
 
-from kpegasos.cli import files, models
+from kpegasos.cli import files
 from kpegasos.cli.options import STANDARD, UsageError
 from kpegasos.utils.validation import shown
 
@@ -25,14 +25,11 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError("DATA and MODEL must not both be the standard input")
     if options.probability and options.out is None:
         raise UsageError("OUT must be given for probabilities; - is the standard output")
-    with models.plain_file(options.model) as path:
-        model, labels = models.read_model(path)
+    with files.plain_file(options.model) as path:
+        model, labels = files.read_model(path)
         X, y = _examples(options, model)
         if X.shape[1] > model.n_features_in_ and labels is not None:
-            model, labels = models.read_model(path, X.shape[1])  # which the file does not say
-    if X.shape[1] != model.n_features_in_:
-        needed = model.n_features_in_
-        raise ValueError(f"{options.data}: must have {needed} columns, got {X.shape[1]}")
+            model, labels = files.read_model(path, X.shape[1])  # which the file does not say
     if y is None and options.out is None:
         raise ValueError(f"{options.data} has no labels to compare with: name OUT, or --label")
     y = _comparable(y, model, options)
@@ -54,17 +51,12 @@ def run(options: argparse.Namespace) -> int:
 
 def _examples(options: argparse.Namespace, model: Any) -> tuple[Any, Any]:
     """Read X, with the columns of the model as far as they are known, and y."""
-    core = models.core_of(model)
+    core = files.core_of(model)
     if getattr(core, "kernel", None) == "precomputed":
         return files.read_kernel_values(options)[0]
-    X, y = files.read_examples(options)
+    X, y = files.read_examples(options, least_columns=model.n_features_in_)
     if hasattr(X, "columns") and hasattr(model, "feature_names_in_"):
         return _by_name(X, list(model.feature_names_in_), options), y
-    needed = model.n_features_in_
-    if files.is_table(options.data):
-        return X, y
-    if X.shape[1] < needed:  # LIBSVM's format leaves zeros out
-        X = _with_zeros(X, needed)
     scaler = model[0] if hasattr(model, "steps") else None
     if sparse.issparse(X) and getattr(scaler, "with_mean", isinstance(scaler, MinMaxScaler)):
         X = X.toarray()  # whose zeros become other numbers
@@ -80,13 +72,6 @@ def _by_name(X: Any, names: list[str], options: argparse.Namespace) -> Any:
         if name not in names:
             warnings.warn(f"column {name!r}, which the model lacks, is left out", stacklevel=1)
     return X[names]
-
-
-def _with_zeros(X: Any, n_features: int) -> Any:
-    """Return the same rows with columns of zeros behind them."""
-    if sparse.issparse(X):
-        return sparse.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], n_features))
-    return np.pad(X, ((0, 0), (0, n_features - X.shape[1])))
 
 
 def _comparable(y: Any, model: Any, options: argparse.Namespace) -> Any:
@@ -170,5 +155,4 @@ def score_lines(scores: dict[str, Any], *, held_out: bool = False) -> Iterator[s
         yield f"{before}Accuracy = {100.0 * scores['accuracy']:g}%{'' if held_out else share}"
     else:
         yield f"{before}Mean squared error = {scores['mean_squared_error']:g}{end}"
-        found = f"{scores['squared_correlation']:g}"
-        yield f"{before}Squared correlation coefficient = {found}{end}"
+        yield f"{before}Squared correlation coefficient = {scores['squared_correlation']:g}{end}"

@@ -9,7 +9,7 @@ import time
 from sklearn.pipeline import make_pipeline
 
 from kpegasos import PegasosSVCCV
-from kpegasos.cli import files, models
+from kpegasos.cli import files, train
 from kpegasos.cli.options import INTERRUPTED, STANDARD, UsageError
 
 
@@ -17,26 +17,26 @@ def run(options: argparse.Namespace) -> int:
     """Search, write the best model, and say what was found; returns the exit status."""
     if options.kernel == "precomputed":
         raise UsageError("-t must be of features, from 0 to 3, got 4")
-    place = models.place_of(options) if options.model else None
+    place = files.place_of(options) if options.model else None
     files.check_output("MODEL", place, options.data)
     examples = files.read_examples(options)
     X, y = examples.X, files.labels_of(examples, options.data, numbers=False)
     search = PegasosSVCCV(
         degrees=[options.degree],
         coef0s=[options.coef0],
-        cv=models.folds_for(y, options.folds, options.random_state),
-        class_weight=models.class_weight_of(options.weight, y),
+        cv=train.folds_for(y, options.folds, options.random_state),
+        class_weight=train.class_weight_of(options.weight, y),
         refit=place is not None,
         verbose=not options.quiet and sys.stderr.isatty(),
     )
-    search.set_params(**models.given_parameters(options, search))
-    whole = models.with_scaling(search, options.scale, X)
+    search.set_params(**train.given_parameters(options, search))
+    whole = train.with_scaling(search, options.scale, X)
     begin = time.perf_counter()
-    interrupted = models.is_interrupted(whole, lambda: whole.fit(X, y))
+    interrupted = train.is_interrupted(whole, lambda: whole.fit(X, y))
     best = getattr(search, "best_estimator_", None)
     if best is not None and place is not None:
         best.verbose = False
-        models.write_model(place, best if whole is search else make_pipeline(whole[0], best))
+        files.write_model(place, best if whole is search else make_pipeline(whole[0], best))
     if not options.quiet:
         _report(search, time.perf_counter() - begin, options)
     if interrupted:
@@ -55,31 +55,18 @@ def _report(search: PegasosSVCCV, seconds: float, options: argparse.Namespace) -
     values and the percentage of held-out examples that are right.
     """
     out = sys.stderr if options.model == STANDARD else sys.stdout
-    results = search.cv_results_
-    columns = ("mean_test_score", "std_test_score", "max_relative_gap", "mean_n_support")
-    cells = [
-        {**parameters, **{name: float(results[name][row]) for name in columns}}
-        for row, parameters in enumerate(results["params"])
-    ]
-    best = getattr(search, "best_params_", None)
+    results, best = search.cv_results_, getattr(search, "best_params_", None)
     model = getattr(search, "best_estimator_", None)
     if options.json:
-        facts = {
-            "status": search.status_,
-            "best_parameters": best,
-            "best_score": getattr(search, "best_score_", None),
-            "cells": cells,
-            "seconds": seconds,
-            "model": None if model is None else models.facts_of_model(model),
-        }
-        files.print_json(facts, out)
+        facts = {"status": search.status_, "seconds": seconds, "best_parameters": best}
+        facts["model"] = None if model is None else train.facts_of_model(model)
+        files.print_json(facts | {"cells": results}, out)
         return
-    for parameters, cell in zip(results["params"], cells, strict=True):
+    for row, parameters in enumerate(results["params"]):
         named = " ".join(f"{name}={value:g}" for name, value in parameters.items())
-        score, gap = 100.0 * cell["mean_test_score"], cell["max_relative_gap"]
-        print(f"{named}: {score:g}% right, certified gap {gap:.1e}", file=out)
+        score, gap = results["mean_test_score"][row], results["max_relative_gap"][row]
+        print(f"{named}: {100.0 * score:g}% right, {train.gap_text(gap)}", file=out)
     if best is not None:
         print(*map(repr, best.values()), f"{100.0 * search.best_score_:g}", file=out)
     if model is not None:
-        line = models.closing_line(model, search.refit_time_, options.tol)
-        print(f"MODEL: {line}", file=out)
+        print(train.closing_line(model, search.refit_time_, options.tol), file=out)

@@ -15,8 +15,12 @@ WRONG = [
     (("train", "data"), b"1 0:2 1:1\n-1 0:1\n", "data: line 1: Invalid index 0"),
     (("train", "-t4", "data"), b"1 0:2 1:1\n-1 0:1\n", "must be numbered from 1 on, in order"),
     (("train", "-t4", "data"), b"1\n-1\n", "data: lines must be label 0:number 1:value"),
-    (("train", "data"), b"1 1:2\n1 1:3\n", "data: labels must be of at least two classes, got 1"),
-    (("train", "data"), b"1.5 1:2\n1 1:3\n", "must be whole numbers or texts, got 1.5; -s 3 is"),
+    (("train", "data"), b"1 1:2\n1 1:3\n", "data: labels must be of two classes or more, got 1"),
+    (
+        ("train", "data"),
+        b"1.5 1:2\n1 1:3\n",
+        "labels must be whole or texts, but for -s 3, got 1.5",
+    ),
     (("train", "data"), b"1e10 1:2\n1 1:3\n", "classes_ must be integers below 2**31 for LIBSVM"),
     (
         ("train", "-v2", "data"),

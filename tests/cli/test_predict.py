@@ -112,7 +112,7 @@ def test_narrower_data_have_zeros_behind_them_and_wider_are_refused(kpegasos, re
         assert type(load("m.skops")) is kind
         found = kpegasos("predict", "narrow", "m.skops", "-").out.split()
         np.testing.assert_array_equal(np.array(found, int), load("m.skops").predict(padded))
-        assert refusal("predict", "wide", "m.skops") == "wide: must have 9 columns, got 13\n"
+        assert "X has 13 features, but" in refusal("predict", "wide", "m.skops")
 
 
 def test_regressions_are_scored_by_squares(kpegasos, tmp_path):

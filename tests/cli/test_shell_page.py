@@ -17,7 +17,6 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "shell.md"
 MASKS = [
     (r"[\d.e+-]+ (?:to [\d.e+-]+ )?(s|MiB)\b", r"# \1"),
     (r"within [\d.]+%", "within #%"),
-    (r"gap \S+", "gap #"),
 ]
 #: Other numbers may differ a little, and counts by an example or two.
 TOLERANCE, EXAMPLES = 0.05, 2

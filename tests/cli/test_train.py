@@ -40,7 +40,6 @@ OPTIONS = {
             "gamma": 0.2,
             "tol": 0.001,
             "cache_mb": 20.0,
-            "cache": "cached",
             "random_state": 7,
         },
     ),
@@ -78,12 +77,11 @@ def test_json_is_one_object_with_the_certificate(kpegasos, tmp_path, n_classes):
 def test_closing_line_says_of_how_many_pairs_it_is_true(kpegasos, tmp_path):
     data = write_examples(tmp_path / "data", n_classes=3)
     ran = kpegasos("train", data)
-    sentence = r"objectives \S+ to \S+ of 3 pairs, all within [\d.]+% of the optimum \(certified\)"
-    assert re.fullmatch(sentence + r", \d+ support vectors, [\d.]+ s\n", ran.out)
+    sentence = r"objectives \S+ to \S+ of 3 pairs, each within [\d.]+% of the optimum \(certified\)"
+    assert re.fullmatch(sentence + r", 0 beyond 1%, \d+ support vectors, [\d.]+ s\n", ran.out)
     ran = kpegasos("train", data, "-c", "1e4", "-e", "1e-9", "--max-time", "1e-9")
     assert (ran.status, "--max-time" in ran.err) == (0, True)
-    short = r"objectives .* of 3 pairs, [123] of them beyond 1e-07%, "
-    assert re.match(short, ran.out)
+    assert re.match(r"objectives .* of 3 pairs, each within .*, [123] beyond 1e-07%, ", ran.out)
 
 
 #: Words of Python that nobody can give in a shell.
