@@ -5,7 +5,7 @@ changes::
 
     python docs/playground_pictures.py [docs/_static/playground]
 
-Needs the extra ``playground``, playwright, and Debian's chromium (or another one, named by the
+Needs playwright, and Debian's chromium (or another one, named by the
 environment variable CHROMIUM).
 """
 

@@ -1,4 +1,4 @@
-"""States and sessions that the tests of the playground share."""
+"""States that the tests of the playground share, and the estimators that panes are to equal."""
 
 import numpy as np
 from sklearn.datasets import make_blobs
@@ -6,8 +6,21 @@ from sklearn.datasets import make_blobs
 from kpegasos import PegasosSVC
 from kpegasos.core.steps import Constant, DelayedInverse, InverseSquareRoot
 from kpegasos.datasets import make_gaussian_noise, make_toy
-from kpegasos.playground.messages import DEFAULTS
-from kpegasos.playground.session import Session
+
+#: Settings of a page at first.
+DEFAULTS = {
+    "panes": [{"kernel": "linear"}, {"kernel": "rbf", "gamma": "scale"}],
+    "C": 10.0,
+    "lam": None,
+    "fit_intercept": True,
+    "batch_size": 1,
+    "sampling": "permutation",
+    "projection": False,
+    "average": "weighted",
+    "loss": "hinge",
+    "step": None,
+    "seed": 0,
+}
 
 
 def points_of(n_classes=2, n=60, seed=0):
@@ -31,28 +44,6 @@ def state_of(n_classes=2, n=60, held_out=0, **changes):
     test = [place >= n - held_out for place in range(n)]
     data = {"points": X.tolist(), "labels": labels.tolist(), "test": test}
     return {**DEFAULTS, **data, **changes}
-
-
-def session_of(state=None, revision=1):
-    """A session that has accepted a state."""
-    session = Session()
-    message = {"kind": "state", "revision": revision, "state": state or state_of()}
-    assert session.handle(message) == []
-    return session
-
-
-def shown(session, t, **changes):
-    """The frame of a step."""
-    (frame,) = session.handle({"kind": "show", "revision": 1, "t": t, "id": 7, **changes})
-    assert frame["kind"] == "frame", frame
-    return frame
-
-
-def refusal(session, message):
-    """The error that a message leads to."""
-    (answer,) = session.handle(message)
-    assert answer["kind"] == "error", answer
-    return answer
 
 
 def fitted(state, pane, t, **changes):

@@ -1,8 +1,4 @@
-"""The playground beside the pages: ``playground/index.html``, on the engine that runs in a browser.
-
-The package's own files are copied as they are, but for the page that a server of Python sends: its
-place is taken by the one that needs no server.
-"""
+"""The playground beside the pages, ``playground/index.html``: a copy of the package's files."""
 
 from __future__ import annotations
 
@@ -14,18 +10,12 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 STATIC = Path(__file__).resolve().parent.parent.parent / "kpegasos" / "playground" / "static"
-#: The page that needs no server, and files that only the other one has.
-PAGE, SERVED = "standalone.html", ("index.html", "start.js")
 
 
 def copy_playground(app: Sphinx, exception: Exception | None) -> None:
     """Copy the playground into a built site."""
-    if exception is not None or app.builder.format != "html":
-        return
-    folder = Path(app.outdir) / "playground"
-    shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(STATIC, folder, ignore=shutil.ignore_patterns(*SERVED))
-    (folder / PAGE).rename(folder / "index.html")
+    if exception is None and app.builder.format == "html":
+        shutil.copytree(STATIC, Path(app.outdir) / "playground", dirs_exist_ok=True)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -8,84 +8,45 @@ first, without the words that make them modules and without comments.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from importlib import resources
-from typing import Any
+from pathlib import Path
 
-#: What kinds of files there are.
-MEDIA_TYPES = {
-    "html": "text/html; charset=utf-8",
-    "css": "text/css; charset=utf-8",
-    "js": "text/javascript; charset=utf-8",
-}
+#: Where the page's files are.
+STATIC = Path(__file__).parent / "static"
 _IMPORT = re.compile(r'^import \{[^}\n]*\} from "\./([\w.]+)";\n', re.M)
 #: Comments that have lines of their own, which a widget sends for nothing.
 _COMMENT = re.compile(r"^[ \t]*(?:/\*\*.*?\*/|//[^\n]*)[ \t]*\n", re.M | re.S)
 _EXPORT = re.compile(r"^export (?=(?:async function|function|class|const|let)\b)", re.M)
 
 
-def kind_of(name: str) -> str:
-    """Return what the name of a file ends in."""
-    return name.rpartition(".")[2]
-
-
-def static_files() -> dict[str, Any]:
-    """Find the page's files by name, as `importlib.resources` has them."""
-    folder = resources.files("kpegasos.playground") / "static"
-    return {
-        file.name: file
-        for file in folder.iterdir()
-        if file.is_file() and kind_of(file.name) in MEDIA_TYPES
-    }
-
-
 def text_of(name: str) -> str:
     """Read the text of a file."""
-    return str(static_files()[name].read_text(encoding="utf-8"))
+    return (STATIC / name).read_text(encoding="utf-8")
 
 
-def files_behind(roots: Iterable[str], modules: Mapping[str, str]) -> list[str]:
-    """List some modules and all that they import, each behind those that it imports.
-
-    Parameters
-    ----------
-    roots : iterable of str
-    modules : mapping
-        Texts by name.
-    """
+def files_behind(root: str) -> list[str]:
+    """List a module and all that it imports, each behind those that it imports itself."""
     ordered: list[str] = []
     seen: set[str] = set()
 
     def visit(name: str) -> None:
         if name not in seen:
             seen.add(name)
-            for imported in _IMPORT.findall(modules[name]):
+            for imported in _IMPORT.findall(text_of(name)):
                 visit(imported)
             ordered.append(name)
 
-    for root in roots:
-        visit(root)
+    visit(root)
     return ordered
 
 
-def bundled(roots: Iterable[str], end: str) -> str:
-    """Join modules of the page and all that they import.
-
-    Parameters
-    ----------
-    roots : iterable of str
-        Names of files.
-    end : str
-        What comes behind them, with the exports.
-    """
-    files = static_files()
-    modules = {name: text_of(name) for name in files if kind_of(name) == "js"}
-    parts = [stripped(modules[name]) for name in files_behind(roots, modules)]
-    return "\n".join([*parts, end])
+def bundled(root: str, end: str) -> str:
+    """Join a module of the page and all that it imports; behind them comes ``end``."""
+    return "\n".join([*map(_stripped, files_behind(root)), end])
 
 
-def stripped(module: str) -> str:
+def _stripped(name: str) -> str:
     """Strip a module of what makes it one, and of its comments."""
+    module = text_of(name)
     for words in (_IMPORT, _EXPORT, _COMMENT):
         module = words.sub("", module)
     return module

@@ -1,24 +1,36 @@
 """The page as a notebook widget, whose points go both ways.
 
-It answers the same messages as the server does, by the same `Session`. Points, labels and settings
-are traits: what somebody draws is in them, and what is assigned to them is drawn.
+The page trains by itself. Points, labels and settings are traits: what somebody draws is in them,
+and what is assigned to them is drawn. Models are fitted here when they are asked for.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from copy import deepcopy
+from functools import partial
 from inspect import Signature, signature
 from typing import Any
 
 import numpy as np
 
+from kpegasos.core.averaging import AVERAGES
+from kpegasos.core.steps import Constant, DelayedInverse, InverseSquareRoot
+from kpegasos.estimators import PegasosSVC
+from kpegasos.losses import CLASSIFICATION
 from kpegasos.playground.assets import bundled, text_of
-from kpegasos.playground.messages import DEFAULTS, MOST_CLASSES, MOST_STEPS, Pane
-from kpegasos.playground.session import Session
-from kpegasos.utils.validation import as_array, as_integer, plain_labels, shown, sorted_labels
+from kpegasos.utils.validation import (
+    as_array,
+    as_choice,
+    as_flag,
+    as_integer,
+    as_number,
+    optional,
+    plain_labels,
+    shown,
+    sorted_labels,
+)
 
 try:
     import anywidget
@@ -26,19 +38,56 @@ try:
 except ModuleNotFoundError as error:
     raise ImportError("Playground needs anywidget: pip install 'kpegasos[playground]'") from error
 
-#: Views of a widget that have a session each; of more, the one that was silent longest loses it.
-_MOST_VIEWS = 4
-_LONGEST_VIEW = 40
+_GLUE = "export default { render: ({ model, el }) => renderWidget(model, el) };\n"
+#: Limits of the page's engine.
+_MOST_POINTS, _MOST_CLASSES, _MOST_STEPS, _FARTHEST = 2000, 4, 10_000_000, 1e6
 _FIRST_STEPS = 1000
-_GLUE = """
-export default {
-  render({ model, el }) {
-    const page = mount(el, new ModelTransport(model), { link: false });
-    return () => page.destroy();
-  },
-};
-"""
-_TRAITS = ("points", "labels", "test", "settings", "t")
+_RULES = {"inverse_sqrt": InverseSquareRoot, "constant": Constant, "delayed": DelayedInverse}
+_AVERAGES = tuple(filter(None, AVERAGES))
+_number = partial(as_number, least=1e-9, most=1e9)
+
+
+def _gamma(name: str, value: Any) -> Any:
+    return value if isinstance(value, str) and value == "scale" else _number(name, value)
+
+
+def _step(name: str, value: Any) -> dict[str, Any] | None:
+    if value is None:
+        return None
+    given = {"scale": 1.0, **_object(name, value, ("rule", "scale"))}
+    rule = as_choice(f"{name}.rule", given.get("rule"), tuple(_RULES))
+    return {"rule": rule, "scale": _number(f"{name}.scale", given["scale"])}
+
+
+#: Parameters of a kernel: what they are unless given, and their checks.
+_PANE: dict[str, tuple[Any, Callable[[str, Any], Any]]] = {
+    "kernel": (None, partial(as_choice, choices=("linear", "rbf", "poly", "laplacian", "sigmoid"))),
+    "gamma": ("scale", _gamma),
+    "degree": (3, partial(as_integer, least=1, most=10)),
+    "coef0": (0.0, partial(as_number, least=-_FARTHEST, most=_FARTHEST)),
+}
+
+
+def _panes(name: str, value: Any) -> list[dict[str, Any]]:
+    if not isinstance(value, list) or not 1 <= len(value) <= 2:
+        raise ValueError(f"{name} must be a list of one or two kernels, got {shown(value)} instead")
+    return [_checked(_PANE, f"{name}[{place}]", pane) for place, pane in enumerate(value)]
+
+
+#: What all panes share: what it is unless given, and its check.
+_SETTINGS: dict[str, tuple[Any, Callable[[str, Any], Any]]] = {
+    "panes": ([{"kernel": "linear"}, {"kernel": "rbf"}], _panes),
+    "C": (10.0, partial(optional, _number)),
+    "lam": (None, partial(optional, _number)),
+    "fit_intercept": (True, as_flag),
+    "batch_size": (1, partial(as_integer, least=1, most=_MOST_POINTS)),
+    "sampling": ("permutation", partial(as_choice, choices=("permutation", "uniform"))),
+    "projection": (False, as_flag),
+    "average": ("weighted", partial(optional, partial(as_choice, choices=_AVERAGES))),
+    "loss": ("hinge", partial(as_choice, choices=tuple(CLASSIFICATION))),
+    "step": (None, _step),
+    "seed": (0, partial(as_integer, least=0, most=2**32 - 1)),
+}
 
 
 class Playground(anywidget.AnyWidget):
@@ -55,8 +104,9 @@ class Playground(anywidget.AnyWidget):
     **settings
         What is to differ from the defaults: parameters of `PegasosSVC` that the page has (``C``,
         ``lam``, ``fit_intercept``, ``batch_size``, ``sampling``, ``projection``, ``average``,
-        ``loss``), ``seed``, and ``panes``, a list of one or two dicts with ``kernel`` and, where
-        they matter, ``gamma``, ``degree`` and ``coef0``. These four by themselves make one pane.
+        ``loss``), ``step``, ``seed``, and ``panes``, a list of one or two dicts with ``kernel``
+        and, where they matter, ``gamma``, ``degree`` and ``coef0``. These four by themselves make
+        one pane.
 
     Attributes
     ----------
@@ -93,7 +143,7 @@ class Playground(anywidget.AnyWidget):
     >>> playground.estimator.score(X, y)  # doctest: +SKIP
     """
 
-    _esm = bundled(("playground.js", "transport.js"), _GLUE)
+    _esm = bundled("widget.js", _GLUE)
     _css = text_of("style.css")
 
     points = traitlets.Any()
@@ -101,24 +151,23 @@ class Playground(anywidget.AnyWidget):
     test = traitlets.Any()
     settings = traitlets.Dict()
     t = traitlets.Int(_FIRST_STEPS)
-    estimator = traitlets.Any(None, allow_none=True, read_only=True)
-    estimators: traitlets.List = traitlets.List(read_only=True)
+    #: All of these as the page has them.
+    _page = traitlets.Dict().tag(sync=True)
 
     def __init__(
         self, X: Any = None, y: Any = None, *, t: int = _FIRST_STEPS, **settings: Any
     ) -> None:
         if (X is None) != (y is None):
             raise ValueError("y must be given with X, and not without")
-        self._sessions: OrderedDict[str | None, Session] = OrderedDict()
-        self._accepted: dict[str, Any] = {}
         self._quiet = True
+        self._accepted: dict[str, Any] = {}
+        self._fitted: tuple[Any, list[PegasosSVC]] = {}, []
         super().__init__()
-        self.settings = _all_settings(settings)
-        self.t = as_integer("t", t, least=1, most=MOST_STEPS)
+        self.settings, self.t = _all_settings(settings), as_integer("t", t)
         self.set_points([] if X is None else X, [] if y is None else y)
-        self._adopt()
-        self.on_msg(lambda widget, content, buffers: self._receive(content))
-        self.observe(lambda change: self._assigned(), names=list(_TRAITS))
+        self.observe(lambda change: self._assigned(), names=["points", "labels", "test"])
+        self.observe(lambda change: self._assigned(), names=["settings", "t"])
+        self.observe(lambda change: self._edited(), names=["_page"])
         self._quiet = False
 
     # That of HasTraits says nothing.
@@ -141,124 +190,57 @@ class Playground(anywidget.AnyWidget):
             Naming the parameter, what was expected and what came.
         """
         classes, labels = _numbered(y)
-        # Nobody is told of points whose classes are still to come.
-        with self._or_taken_back(), self._without_notice(), self.hold_trait_notifications():
-            self.points, self.labels = X, labels
-            self.test = np.zeros(len(labels), dtype=bool) if test is None else test
-        self._assigned()
+        test = np.zeros(len(labels), dtype=bool) if test is None else test
+        self._take({"points": X, "labels": labels, "test": test})
         self.classes = classes
 
-    # --- what is assigned ---
+    @property
+    def estimators(self) -> list[PegasosSVC]:
+        """The fitted model of each pane at the step shown; none while there are not two classes."""
+        if self._fitted[0] is not self._accepted:
+            self._fitted = self._accepted, _fitted_models(**self._accepted)
+        return list(self._fitted[1])
 
-    @traitlets.validate("points")
-    def _as_points(self, proposal: Any) -> np.ndarray:
-        points = as_array("points", proposal["value"])
-        if not points.size:
-            return np.empty((0, 2))
-        if points.ndim != 2 or points.shape[1] != 2:
-            raise ValueError(
-                f"points must have shape (n_points, 2), got shape {points.shape} instead"
-            )
-        return points
-
-    @traitlets.validate("labels")
-    def _as_labels(self, proposal: Any) -> np.ndarray:
-        return _as_column("labels", proposal["value"], "iu", "whole numbers").astype(np.int64)
-
-    @traitlets.validate("test")
-    def _as_test(self, proposal: Any) -> np.ndarray:
-        return _as_column("test", proposal["value"], "b", "True or False")
+    @property
+    def estimator(self) -> PegasosSVC | None:
+        """The fitted model of the last pane at the step shown, if there is one."""
+        return self.estimators[-1] if self.estimators else None
 
     def _assigned(self) -> None:
-        """Fit what was assigned and show it; what will not do is taken back."""
-        if self._quiet:
-            return
-        with self._or_taken_back():
-            self._adopt()
-        for view, session in self._sessions.items():
-            session.state = self._state()
-            self._reply({"kind": "state", "state": session.state, "t": self.t}, view)
+        """Show what was assigned; what will not do is taken back."""
+        if not self._quiet:
+            self._take({})
 
-    def _adopt(self) -> None:
-        """Take the traits for the state, if a session does."""
-        state = self._state()
-        own = Session()
-        for error in own.handle({"kind": "state", "revision": 0, "state": state}):
-            raise ValueError(error["message"])
-        as_integer("t", self.t, least=1, most=MOST_STEPS)
-        self._show_models(own)
-        self._accepted = {name: getattr(self, name) for name in _TRAITS}
+    def _edited(self) -> None:
+        """Take over what a page has edited, if it is a state of this widget."""
+        if not self._quiet:
+            state = dict(self._page["state"])
+            columns = {name: state.pop(name) for name in ("points", "labels", "test")}
+            self._take({**columns, "settings": state, "t": self._page["t"]})
 
-    def _state(self) -> dict[str, Any]:
-        """Return the traits as the state of a page."""
-        columns = {name: getattr(self, name).tolist() for name in ("points", "labels", "test")}
-        return {**columns, **self.settings}
-
-    def _show_models(self, session: Session) -> None:
-        models = session.models(self.t)
-        self.set_trait("estimators", models)
-        self.set_trait("estimator", models[-1] if models else None)
-
-    # --- what a page sends ---
-
-    def _receive(self, content: Any) -> None:
-        """Answer a message of a page, and take over what it edited."""
-        view = content.get("view") if isinstance(content, dict) else None
-        if isinstance(view, str) and len(view) <= _LONGEST_VIEW:
-            content = {name: value for name, value in content.items() if name != "view"}
-        else:
-            view = None
-        session = self._session_of(view)
-        before = session.scene
-        for answer in session.handle(content):
-            if answer["kind"] == "hello":
-                answer = {**answer, "t": self.t}
-            self._reply(answer, view)
-            if answer["kind"] == "frame" and answer["algorithm"] == "pegasos" and answer["t"]:
-                with self._without_notice():
-                    self.t = answer["t"]
-                self._show_models(session)
-        if session.scene is not before:
-            self._take_over(content["state"], view)
-
-    def _take_over(self, state: dict[str, Any], view: str | None) -> None:
-        """Make the state of a page that of the traits and of the other views."""
-        if state == self._state():
-            return
-        with self._without_notice(), self.hold_trait_notifications():
-            self.points, self.labels = state["points"], state["labels"]
-            self.test = np.array(state["test"], dtype=bool)
-            self.settings = {name: state[name] for name in DEFAULTS}
-        self._accepted = {name: getattr(self, name) for name in _TRAITS}
-        for other, session in self._sessions.items():
-            session.state = state
-            if other != view:
-                self._reply({"kind": "state", "state": state}, other)
-
-    def _session_of(self, view: str | None) -> Session:
-        session = self._sessions.pop(view, None) or Session(self._state())
-        self._sessions[view] = session
-        while len(self._sessions) > _MOST_VIEWS:
-            self._sessions.popitem(last=False)
-        return session
-
-    def _reply(self, message: dict[str, Any], view: str | None) -> None:
-        self.send(message if view is None else {**message, "view": view})
-
-    @contextmanager
-    def _or_taken_back(self) -> Iterator[None]:
-        """Assign what was accepted last, if anything goes wrong."""
+    def _take(self, changes: dict[str, Any]) -> None:
+        """Check the traits with some changes, and make them those of the page."""
+        names = ("points", "labels", "test", "settings", "t")
         try:
-            yield
-        except BaseException:
-            with self._without_notice(), self.hold_trait_notifications():
-                for name, value in self._accepted.items():
-                    setattr(self, name, value)
+            found = _checked_traits(**{name: getattr(self, name) for name in names} | changes)
+        except (TypeError, ValueError):
+            self._write(self._accepted)
             raise
+        self._accepted = found
+        self._write(found)
+
+    def _write(self, found: dict[str, Any]) -> None:
+        """Write the traits without acting on it; those that are the same stay as they are."""
+        with self._silence(), self.hold_trait_notifications():
+            for name, value in found.items():
+                if not np.array_equal(getattr(self, name), value):
+                    setattr(self, name, value)
+            if found:
+                columns = {name: found[name].tolist() for name in ("points", "labels", "test")}
+                self._page = {"state": {**columns, **found["settings"]}, "t": found["t"]}
 
     @contextmanager
-    def _without_notice(self) -> Iterator[None]:
-        """Assign without acting on it."""
+    def _silence(self) -> Iterator[None]:
         before, self._quiet = self._quiet, True
         try:
             yield
@@ -266,12 +248,63 @@ class Playground(anywidget.AnyWidget):
             self._quiet = before
 
 
-def _as_column(name: str, values: Any, kinds: str, expected: str) -> np.ndarray:
+# --- what may be assigned ---
+
+
+def _object(name: str, value: Any, known: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError(f"{name} must be a dict, got {shown(value)} instead")
+    for key in value:
+        if key not in known:
+            raise ValueError(f"{name} must be among {', '.join(known)}, got {shown(key)}")
+    return value
+
+
+def _checked(checks: dict[str, Any], name: str, given: Any) -> dict[str, Any]:
+    """Check a dict of parameters, and complete it."""
+    given, inside = _object(name, given, checks), "" if name == "settings" else f"{name}."
+    return {
+        key: check(f"{inside}{key}", given.get(key, deepcopy(default)))
+        for key, (default, check) in checks.items()
+    }
+
+
+def _checked_traits(points: Any, labels: Any, test: Any, settings: Any, t: Any) -> dict[str, Any]:
+    """Check what the traits hold, and make arrays of the columns."""
+    points = as_array("points", points)
+    points = points if points.size else np.empty((0, 2))
+    if points.ndim != 2 or points.shape[1] != 2 or len(points) > _MOST_POINTS:
+        raise ValueError(
+            f"points must have shape (n_points, 2), n_points at most {_MOST_POINTS:,}, "
+            f"got shape {points.shape} instead"
+        )
+    if not (np.abs(points) <= _FARTHEST).all():
+        raise ValueError(
+            f"points must be numbers of at most {_FARTHEST:,.0f} in size, got {shown(points)}"
+        )
+    expected = f"whole numbers from 0 to {_MOST_CLASSES - 1}"
+    labels = _column("labels", labels, "iu", expected, len(points)).astype(np.int64)
+    if not ((labels >= 0) & (labels < _MOST_CLASSES)).all():
+        raise ValueError(f"labels must hold {expected}, got {shown(labels)} instead")
+    test = _column("test", test, "b", "True or False", len(points)).astype(bool)
+    settings = _checked(_SETTINGS, "settings", settings)
+    if (settings["C"] is None) == (settings["lam"] is None):
+        raise ValueError(
+            f"C or lam must be a number and the other None, got {settings['C']} and "
+            f"{settings['lam']} instead"
+        )
+    t = as_integer("t", t, least=0, most=_MOST_STEPS)
+    return {"points": points, "labels": labels, "test": test, "settings": settings, "t": t}
+
+
+def _column(name: str, values: Any, kinds: str, expected: str, n_points: int) -> np.ndarray:
     with suppress(TypeError, ValueError):
         array = np.asarray(values)
         if array.ndim == 1 and (array.dtype.kind in kinds or not array.size):
-            return array
-    raise ValueError(f"{name} must hold {expected} for each point, got {shown(values)} instead")
+            if len(array) == n_points:
+                return array
+            expected = f"an entry for each of {n_points} points"
+    raise ValueError(f"{name} must hold {expected}, got {shown(values)} instead")
 
 
 def _numbered(y: Any) -> tuple[list[Any], np.ndarray]:
@@ -281,14 +314,16 @@ def _numbered(y: Any) -> tuple[list[Any], np.ndarray]:
         raise ValueError(f"y must be a vector of class labels, got {shown(y)} instead")
     names = plain_labels(names)
     classes = sorted_labels("y", names)
-    if len(classes) > MOST_CLASSES:
-        raise ValueError(f"y must be of at most {MOST_CLASSES} classes, got {len(classes)} instead")
+    if len(classes) > _MOST_CLASSES:
+        raise ValueError(
+            f"y must be of at most {_MOST_CLASSES} classes, got {len(classes)} instead"
+        )
     return classes.tolist(), np.searchsorted(classes, names).astype(np.int64)
 
 
 def _all_settings(given: dict[str, Any]) -> dict[str, Any]:
-    """Settings of a state: those given and the defaults of the others."""
-    pane = {name: given[name] for name in Pane._fields if name in given}
+    """Settings as they are given to a widget, where a kernel by itself makes one pane."""
+    pane = {name: given[name] for name in _PANE if name in given}
     others = {name: value for name, value in given.items() if name not in pane}
     if pane:
         if "panes" in others:
@@ -296,9 +331,28 @@ def _all_settings(given: dict[str, Any]) -> dict[str, Any]:
                 f"panes must hold the kernels where they are given, got {', '.join(pane)} as well"
             )
         others["panes"] = [{"kernel": "rbf", **pane}]
-    for name in others:
-        if name not in DEFAULTS:
-            raise TypeError(f"settings must be among {', '.join(DEFAULTS)}, got {name!r}")
     if others.get("lam") is not None and "C" not in others:
         others["C"] = None
-    return {**deepcopy(DEFAULTS), **others}
+    return others
+
+
+# --- models ---
+
+
+def _fitted_models(
+    points: np.ndarray, labels: np.ndarray, test: np.ndarray, settings: dict[str, Any], t: int
+) -> list[PegasosSVC]:
+    """Fit the model of each pane; none before the first step and without two classes."""
+    if t == 0 or len(np.unique(labels[~test])) < 2:
+        return []
+    names = "fit_intercept", "batch_size", "sampling", "projection", "average", "loss"
+    shared = {name: settings[name] for name in names}
+    cost = "C" if settings["lam"] is None else "lam"
+    shared |= {cost: settings[cost], "random_state": settings["seed"]}
+    if settings["step"] is not None:
+        rule, scale = settings["step"].values()
+        shared["step"] = _RULES[rule](*(() if rule == "delayed" else (scale,)))
+    models = [
+        PegasosSVC(**pane, **shared, n_steps=t, checkpoints="log") for pane in settings["panes"]
+    ]
+    return [model.fit(points[~test], labels[~test]) for model in models]

@@ -1,8 +1,8 @@
 """Threads that share an object get what the same calls get one by one, and true certificates.
 
-Rows, estimators, searches, streams and sessions of the playground are used by two to four
-threads at once, which the interpreter switches as often as it can. Machine constants are small, so
-that runs have many slices. No call may hang.
+Rows, estimators, searches and streams are used by two to four threads at once, which the
+interpreter switches as often as it can. Machine constants are small, so that runs have many slices.
+No call may hang.
 """
 
 import sys
@@ -30,7 +30,6 @@ from kpegasos.solvers.polish import polish
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
 from tests.campaigns.harness import SMALL, pick, power
-from tests.playground_cases import session_of, shown, state_of
 
 CI_TRIALS = 12
 
@@ -40,7 +39,7 @@ _PATIENCE = 120.0
 
 def trial(rng):
     """Use one object from several threads, and compare."""
-    kinds = [_rows, _rows, _rows, _estimator, _predictions, _search, _stream, _session]
+    kinds = [_rows, _rows, _rows, _estimator, _predictions, _search, _stream]
     with mock.patch.multiple(tuning, **SMALL):
         return pick(rng, kinds)(rng)
 
@@ -212,13 +211,3 @@ def _stream(rng):
     _at_once([lambda: fit_chunks(model, chunks)] * 2)
     np.testing.assert_array_equal(model.coef_, alone.coef_)
     return "streams"
-
-
-def _session(rng):
-    """Requests to one session of the playground."""
-    state = state_of(n_classes=int(rng.integers(2, 4)), n=int(rng.integers(20, 60)))
-    steps = rng.integers(1, 400, size=int(rng.integers(2, 5))).tolist()
-    alone = [shown(session_of(state), t) for t in steps]
-    session = session_of(state)
-    np.testing.assert_equal(_at_once([lambda t=t: shown(session, t) for t in steps]), alone)
-    return "sessions"

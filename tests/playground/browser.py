@@ -1,19 +1,14 @@
 """Pages in a real Chromium: who serves them, and the words in which tests speak of them."""
 
-import asyncio
 import os
 import shutil
 import threading
 from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 import pytest
 
-import kpegasos.playground
-
-STATIC = Path(kpegasos.playground.__file__).parent / "static"
 #: Milliseconds that a test waits for the page.
 PATIENCE = 20_000
 #: Controls below an element that a pointer at their centre does not meet, and what it meets.
@@ -31,6 +26,18 @@ root => [...root.querySelectorAll("button, input, select, textarea, summary, can
 """
 COLOR = """(canvas, [x, y]) => [...canvas.getContext("2d").getImageData(
     Math.round(x * canvas.width), Math.round(y * canvas.height), 1, 1).data]"""
+#: Frames of a new engine, or why it refuses them.
+FRAMES = """async (wishes) => {
+    const { refusalOf } = await import("./checks.js");
+    const engine = (await import("./engine.js")).createEngine();
+    return wishes.map(({ polish, ...wish }) => {
+        try {
+            return polish ? engine.polish(wish, polish) : engine.show(wish);
+        } catch (error) {
+            return refusalOf(error);
+        }
+    });
+}"""
 #: A function of one of the page's modules; its sentence where it refuses.
 CALL = """async ([module, name, values]) => {
     const functions = await import(`./${module}.js`);
@@ -76,31 +83,15 @@ def chromium():
         browser.close()
 
 
-class Site:
-    """A server of the playground that can be stopped and started again at the same address."""
-
-    def __init__(self):
-        from kpegasos.playground.server import PlaygroundServer
-
-        self.server = PlaygroundServer()
-        self._loop = asyncio.new_event_loop()
-        threading.Thread(target=self._loop.run_forever, daemon=True).start()
-        self.wait_for(self.server.start())
-
-    def wait_for(self, coroutine):
-        asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(20)
-
-
 class Playground:
     """A page with the playground."""
 
     def __init__(self, page, url):
-        self.page, self.complaints, self.requests, self.received = page, [], [], []
+        self.page, self.complaints, self.requests = page, [], []
         page.set_default_timeout(PATIENCE)
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.on("console", self._hear)
         page.on("request", lambda request: self.requests.append(request))
-        page.on("websocket", lambda socket: socket.on("framereceived", self._receive))
         page.goto(url)
         page.locator(".kp-tile-value", has_text="%").first.wait_for()
         self.settled()
@@ -108,9 +99,6 @@ class Playground:
     def _hear(self, message):
         if message.type == "error":
             self.complaints.append(message.text)
-
-    def _receive(self, text):
-        self.received.append(text)
 
     @property
     def step(self):
@@ -170,7 +158,7 @@ class Playground:
 
     def press(self, name, *, touch):
         """Press what lies at the centre of a button, whatever it is."""
-        self.button(name).scroll_into_view_if_needed()
+        self.button(name).evaluate("each => each.scrollIntoView({block: 'center'})")
         box = self.button(name).bounding_box()
         place = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
         (self.page.touchscreen.tap if touch else self.page.mouse.click)(*place)

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.playground.browser import STATIC, chromium, served
+from kpegasos.playground.assets import STATIC
+from tests.playground.browser import chromium, served
 
 
 @pytest.fixture(scope="module")
@@ -16,6 +17,6 @@ def page(browser):
     """A page that can import the playground's modules."""
     with served(STATIC) as address:
         page = browser.new_page()
-        page.goto(f"{address}/standalone.html")
+        page.goto(f"{address}/index.html")
         yield page
         page.close()

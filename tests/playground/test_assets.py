@@ -5,14 +5,13 @@ from collections import Counter
 
 import pytest
 
-from kpegasos.playground.assets import bundled, files_behind, kind_of, static_files, text_of
+from kpegasos.playground.assets import STATIC, bundled, files_behind, text_of
 
-MODULES = {name: text_of(name) for name in static_files() if kind_of(name) == "js"}
+MODULES = {path.name: path.read_text(encoding="utf-8") for path in STATIC.glob("*.js")}
 TOP_LEVEL = re.compile(
     r"^(?:export )?(?:async )?(?:function\*?|class|const|let|var) +(\w+|[{\[][^=]*)", re.M
 )
-#: Names of the page's modules that no widget takes, each on a page of its own.
-STARTS = {"start.js", "standalone.js"}
+GLUE = "export default {};\n"
 
 
 @pytest.mark.parametrize("name", sorted(MODULES))
@@ -26,17 +25,23 @@ def test_module_has_only_imports_and_exports_that_can_be_stripped(name):
 
 
 def test_no_two_top_level_names_are_alike():
-    codes = [code for name, code in MODULES.items() if name not in STARTS]
-    names = Counter(found for code in codes for found in TOP_LEVEL.findall(code))
+    names = Counter(found for code in MODULES.values() for found in TOP_LEVEL.findall(code))
     assert [name for name, count in names.items() if count > 1] == []
 
 
 def test_bundle_is_one_module_in_the_order_of_imports():
-    code = bundled(("playground.js", "transport.js"), "export default {};\n")
-    assert code.count("export default {") == 1
+    code = bundled("widget.js", GLUE)
+    assert code.endswith(GLUE)
+    assert code.count("export ") == 1
     assert 'from "./' not in code
-    names = files_behind(["playground.js", "transport.js"], MODULES)
+    names = files_behind("widget.js")
     assert len(names) == len(set(names)) > 20
     for place, name in enumerate(names):
         imported = re.findall(r'^import .* from "\./([\w.]+)"', MODULES[name], re.M)
         assert set(imported) <= set(names[:place])
+
+
+def test_every_module_is_part_of_the_page_or_of_the_widget():
+    shown = {"from_file.js", *files_behind("whole_page.js"), *files_behind("widget.js")}
+    assert shown == set(MODULES)
+    assert re.findall(r'src="([\w.]+)"', text_of("index.html")) == ["whole_page.js", "from_file.js"]

@@ -1,13 +1,13 @@
-"""The page in a real browser: that of the documentation, without Python, and the server's."""
+"""The page in a real browser, from the folder that the documentation has of it."""
 
 import importlib.util
-import json
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from tests.playground.browser import Playground, Site, served
+from kpegasos.playground.assets import STATIC
+from tests.playground.browser import Playground, served
 
 EXTENSION = Path(__file__).resolve().parents[2] / "docs" / "_ext" / "playground_page.py"
 
@@ -47,24 +47,18 @@ def opened(browser):
     assert [complaint for page in pages for complaint in page.complaints] == []
 
 
-# --- without Python ---
-
-
-def test_site_has_the_page_and_not_the_one_of_the_server(static, tmp_path):
+def test_site_has_the_files_of_the_page(static, tmp_path):
     names = {path.name for path in static[0].iterdir()}
-    assert {"index.html", "style.css", "engine.js", "playground.js"} <= names
-    assert not {"standalone.html", "start.js"} & names
+    assert names == {path.name for path in STATIC.iterdir()}
     end_build(tmp_path, RuntimeError("no pages"))
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.slow
-def test_page_without_python_works_by_itself(static, opened):
+def test_page_works_by_itself(static, opened):
     page = opened(static[1])
     page.wait_for(".kp-summary", "200 points")
     assert page.page.locator(".kp-pane-title").all_inner_texts() == ["Linear", "RBF"]
-    for name in ("Polish", "Compare with SVC"):
-        assert page.button(name).count() == 0
     late = page.seek(0.9).step
     before, step = page.seek(0.4).pictures(), page.step
     assert step < late
@@ -107,21 +101,10 @@ def test_lesson_goes_on_from_a_link_and_can_be_alone_on_a_slide(static, opened):
         assert slide.page.evaluate(f"[{root}.scrollWidth, {root}.scrollHeight]") == list(size)
 
 
-# --- with the server ---
-
-
-@pytest.fixture(scope="module")
-def site(browser):
-    pytest.importorskip("websockets", reason="websockets is not installed")
-    running = Site()
-    yield running
-    running.wait_for(running.server.stop())
-
-
 @pytest.fixture
-def emptied(opened, site):
+def emptied(opened, static):
     """A page without points."""
-    playground = opened(site.server.url)
+    playground = opened(static[1])
     playground.button("Erase all points").click()
     playground.wait_for_phase("empty")
     return playground
@@ -191,28 +174,6 @@ def test_run_stops_at_the_tolerance_with_each_class_on_its_side(emptied):
 
 
 @pytest.mark.slow
-def test_page_goes_on_after_the_server_restarts(opened, browser):
-    own = Site()
-    playground = opened(own.server.url)
-    before = playground.pictures()
-    own.wait_for(own.server.stop())
-    playground.wait_for_phase("lost")
-    assert playground.pictures() == before
-    playground.wait_for(".kp-banner", "the last picture stays")
-    playground.click_pane(0.5, 0.5)
-    playground.wait_for(".kp-summary", "201 points")
-    own.wait_for(own.server.start())
-    playground.wait_for_phase("paused")
-    playground.settled()
-    frame = json.loads(playground.received[-1])
-    assert len(frame["panes"][0]["counts"]) == 201
-    # The browser itself notes each attempt that failed.
-    complaints = playground.complaints
-    playground.complaints = [each for each in complaints if "ERR_CONNECTION_REFUSED" not in each]
-    own.wait_for(own.server.stop())
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("label", "number", "text", "sentence"),
     [
@@ -223,8 +184,8 @@ def test_page_goes_on_after_the_server_restarts(opened, browser):
         ("Noise", 0, "-1", "noise must be"),
     ],
 )
-def test_error_is_at_its_control_until_the_next_edit(opened, site, label, number, text, sentence):
-    playground = opened(site.server.url)
+def test_error_is_at_its_control_until_the_next_edit(opened, static, label, number, text, sentence):
+    playground = opened(static[1])
     if label == "c":
         playground.field("Step size").select_option(label="Constant c")
         playground.settled()
@@ -241,8 +202,8 @@ def test_error_is_at_its_control_until_the_next_edit(opened, site, label, number
 
 
 @pytest.mark.slow
-def test_link_carries_the_whole_state_and_pages_are_independent(opened, site):
-    one = opened(site.server.url, permissions=["clipboard-read", "clipboard-write"])
+def test_link_carries_the_whole_state_and_pages_are_independent(opened, static):
+    one = opened(static[1], permissions=["clipboard-read", "clipboard-write"])
     one.write("γ", "3", 1)
     one.click_pane(0.5, 0.1)
     one.page.mouse.move(5, 5)
@@ -279,8 +240,8 @@ def test_link_carries_the_whole_state_and_pages_are_independent(opened, site):
 @pytest.mark.slow
 @pytest.mark.parametrize("touch", [False, True], ids=["mouse", "touch"])
 @pytest.mark.parametrize("size", [(1280, 720), (2560, 1440), (800, 1000), (390, 844)], ids=str)
-def test_every_control_can_be_pressed(opened, site, size, touch):
-    playground = opened(site.server.url, size, has_touch=touch)
+def test_every_control_can_be_pressed(opened, static, size, touch):
+    playground = opened(static[1], size, has_touch=touch)
     assert playground.page.evaluate("document.documentElement.scrollWidth") <= size[0]
     playground.press("Linear axes", touch=touch)
     playground.press("The step, explained", touch=touch)
@@ -288,7 +249,7 @@ def test_every_control_can_be_pressed(opened, site, size, touch):
     playground.page.get_by_text("Your own table").click()
     playground.button("Take").click()  # nothing, which is told beside it
     playground.page.locator(".kp-field-error:visible").wait_for()
-    playground.press("Compare with SVC", touch=touch)
+    playground.press("Polish", touch=touch)
     playground.wait_for_phase("other")
     assert playground.unreached() == []
     playground.press("Curves of the run", touch=touch)

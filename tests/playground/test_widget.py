@@ -1,150 +1,140 @@
-"""The widget without a notebook: traits and messages go both ways."""
+"""The widget without a notebook: traits go to the page and come from it."""
 
 import subprocess
 import sys
 
 import numpy as np
 import pytest
-from playground_cases import fitted, points_of, session_of, shown, state_of
+from playground_cases import DEFAULTS, PROBLEMS, fitted, points_of, state_named, state_of
 
 pytest.importorskip("anywidget", reason="needs kpegasos[playground]")
-from kpegasos import PegasosSVC, Playground
+from kpegasos import Playground
+from kpegasos.playground.assets import STATIC
+from tests.playground.browser import served
+
+WIDTHS = (700, 1000, 1500)
 
 
-@pytest.fixture
-def sent(monkeypatch):
-    """What widgets send to their pages."""
-    messages = []
-    monkeypatch.setattr(Playground, "send", lambda self, content: messages.append(content))
-    return messages
+def draw(widget, state, t=90):
+    """What a page does to the widget when somebody has drawn."""
+    widget.set_state({"_page": {"state": state, "t": t}})
 
 
-def receive(widget, kind, **content):
-    widget._handle_custom_msg({"kind": kind, **content}, [])
+def completed(state):
+    """A state as the page has it."""
+    kernel = {"gamma": "scale", "degree": 3, "coef0": 0.0}
+    step = state["step"] and {"scale": 1.0, **state["step"]}
+    return {**state, "panes": [kernel | pane for pane in state["panes"]], "step": step}
 
 
-def test_widget_holds_the_fitted_estimators(sent):
+def test_widget_begins_with_what_is_given():
     empty = Playground()
-    assert empty.estimator is None
-    assert empty.points.shape == (0, 2)
+    assert (empty.estimator, empty.estimators, empty.points.shape) == (None, [], (0, 2))
+    assert empty._page["state"] == completed({**DEFAULTS, "points": [], "labels": [], "test": []})
     X, y = points_of(3)
     widget = Playground(X, np.array(["b", "a", "c"])[y], C=2.0, t=300, seed=4)
     assert widget.classes == ["a", "b", "c"]
     assert np.array_equal(widget.labels, np.array([1, 0, 2])[y])
-    parameters = {"C": 2.0, "gamma": "scale", "n_steps": 300, "random_state": 4}
-    expected = PegasosSVC(**parameters, checkpoints="log").fit(X, widget.labels)
-    assert widget.estimator.get_params() == expected.get_params()
-    assert np.array_equal(widget.estimator.dual_coef_, expected.dual_coef_)
     assert [model.kernel for model in widget.estimators] == ["linear", "rbf"]
-    receive(widget, "hello")
-    assert (sent[0]["kind"], sent[0]["t"]) == ("hello", 300)
-    assert sent[0]["state"]["points"] == X.tolist()
-    session_of(sent[0]["state"])
+    page = widget._page
+    assert (page["t"], page["state"]["points"]) == (300, X.tolist())
+    assert (page["state"]["C"], page["state"]["seed"]) == (2.0, 4)
     single = Playground(X, y, kernel="poly", degree=2, lam=0.01)
     assert [(model.kernel, model.lam) for model in single.estimators] == [("poly", 0.01)]
     widget.settings["panes"][0]["kernel"] = "nothing"
     assert Playground().settings["panes"][0]["kernel"] == "linear"
 
 
-def test_what_is_drawn_is_in_the_traits(sent):
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_estimators_are_those_of_the_page(name):
+    state = state_named(name, held_out=3)
     widget = Playground()
-    state = state_of(3, n=33, held_out=3, C=7.0)
-    seen = []
-    widget.observe(lambda change: seen.append(change["name"]))
-    receive(widget, "state", revision=1, state=state)
-    assert sent == []
+    draw(widget, state)
+    for model, pane in zip(widget.estimators, state["panes"], strict=True):
+        expected = fitted(state, pane, 90)
+        assert str(model.get_params()) == str(expected.get_params())
+        assert np.array_equal(model.dual_coef_, expected.dual_coef_)
+
+
+def test_what_is_drawn_is_in_the_traits():
+    widget = Playground()
+    state, seen = state_of(3, n=33, held_out=3, C=7.0), []
+    names = ["points", "labels", "test", "settings", "t"]
+    widget.observe(lambda change: seen.append(change["name"]), names)
+    draw(widget, completed(state))
     assert widget.points.tolist() == state["points"]
     assert widget.labels.tolist() == state["labels"]
     assert widget.test.tolist() == state["test"]
-    assert widget.settings["C"] == 7.0
-    assert {"points", "labels", "test", "settings"} <= set(seen)
-    receive(widget, "show", revision=1, t=90, id=7)
-    assert widget.t == 90
-    expected = fitted(state, state["panes"][-1], 90)
-    assert np.array_equal(widget.estimator.dual_coef_, expected.dual_coef_)
-    assert "estimator" in seen
-    assert sent == [shown(session_of(state), 90)]
+    assert (widget.settings["C"], widget.t) == (7.0, 90)
+    assert sorted(seen) == sorted(names)
+    first = widget.estimator
+    assert widget.estimator is first
+    seen.clear()
+    draw(widget, completed(state), 91)
+    assert seen == ["t"]
+    assert widget.estimator.n_steps == 91
 
 
-def test_what_is_assigned_is_drawn(sent):
+def test_what_is_assigned_is_on_the_page():
     X, y = points_of()
     widget = Playground(X, y)
-    receive(widget, "hello")
-    before = widget.estimator
     widget.points = X + 1.0
-    assert sent[-1]["kind"] == "state"
-    assert sent[-1]["state"]["points"] == (X + 1.0).tolist()
-    assert widget.estimator is not before
+    assert widget._page["state"]["points"] == (X + 1.0).tolist()
     widget.settings = {**widget.settings, "C": 0.5}
-    assert sent[-1]["state"]["C"] == widget.estimator.C == 0.5
+    assert widget._page["state"]["C"] == widget.estimator.C == 0.5
     widget.t = 12
-    assert sent[-1]["t"] == widget.estimator.n_steps == 12
+    assert widget._page["t"] == widget.estimator.n_steps == 12
     X, y = points_of(4, n=20)
     widget.set_points(X, y, test=np.arange(20) >= 15)
-    assert sent[-1]["state"]["test"] == [False] * 15 + [True] * 5
+    assert widget._page["state"]["test"] == [False] * 15 + [True] * 5
     assert len(widget.estimator.classes_) == 4
 
 
-def test_views_see_what_is_assigned_and_each_others_edits_once(sent):
-    widget = Playground(*points_of())
-    for view in "ab":
-        receive(widget, "hello", view=view)
-    widget.points = widget.points + 1.0
-    states = [message for message in sent if message["kind"] == "state"]
-    assert [message["view"] for message in states] == ["a", "b"]
-    receive(widget, "state", revision=7, state=states[0]["state"], view="a")
-    assert [message for message in sent if message["kind"] == "state"] == states
-    receive(widget, "state", revision=8, state=state_of(), view="a")
-    assert sent[-1] == {"kind": "state", "state": state_of(), "view": "b"}
-    for view, told in (("a", "frame"), ("b", "error")):
-        receive(widget, "show", revision=8, t=5, id=2, view=view)
-        assert (sent[-1]["kind"], sent[-1]["view"]) == (told, view)
-    for number in range(20):
-        receive(widget, "hello", view=str(number))
-    assert len(widget._sessions) <= 4
-
-
-def test_what_will_not_do_is_taken_back(sent):
-    widget = Playground(*points_of())
-    receive(widget, "hello")
-    traits = "points", "labels", "settings", "t"
-    before, model = {trait: getattr(widget, trait) for trait in traits}, widget.estimator
-    for name, value, sentence in (
-        ("points", np.zeros((3, 2)), "labels must have an entry for each of 3 points, got 60"),
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        ("points", np.zeros((3, 2)), "labels must hold an entry for each of 3 points"),
         ("points", np.zeros((60, 3)), r"points must have shape \(n_points, 2\)"),
+        ("points", np.zeros((2001, 2)), "n_points at most 2,000, got shape"),
+        ("points", np.full((60, 2), np.nan), "points must be numbers of at most 1,000,000 in size"),
         ("points", "abc", "points must hold real numbers"),
-        ("labels", [0.5] * 60, "labels must hold whole numbers"),
-        ("labels", [7] * 60, "labels must be classes from 0 to 3"),
+        ("labels", [0.5] * 60, "labels must hold whole numbers from 0 to 3"),
+        ("labels", [7] * 60, "labels must hold whole numbers from 0 to 3"),
         ("test", [1] * 60, "test must hold True or False"),
-        ("settings", {}, "C must be in the state"),
-        ("t", 0, "t must be a positive integer"),
+        ("settings", {"gamma": 1}, "settings must be among panes, C, lam"),
+        ("settings", {"C": -1}, "C must be at least 1e-09, got -1"),
+        ("settings", {"panes": []}, "panes must be a list of one or two kernels"),
+        ("settings", {"panes": [{"kernel": "rbf", "gamma": 0}]}, r"panes\[0\]\.gamma must be"),
+        ("settings", {"step": {"rule": "adam"}}, r"step\.rule must be one of"),
+        ("t", -1, "t must be an integer of at least 0"),
         ("t", 10**8, "t must be at most 10000000"),
-    ):
-        with pytest.raises(ValueError, match=sentence):
-            setattr(widget, name, value)
-        assert all(np.array_equal(getattr(widget, trait), was) for trait, was in before.items())
-        assert widget.estimator is model
-        assert len(sent) == 1
-    for content in (None, [], {"kind": "eval"}, {"view": 3}, {"view": "x" * 99}):
-        widget._handle_custom_msg(content, [])
-        assert sent[-1]["kind"] == "error"
-        assert len(widget.points) == 60
+    ],
+)
+def test_what_will_not_do_is_taken_back(name, value, sentence):
+    widget = Playground(*points_of())
+    traits = "points", "labels", "test", "settings", "t", "_page"
+    before, model = {trait: getattr(widget, trait) for trait in traits}, widget.estimator
+    with pytest.raises(ValueError, match=sentence):
+        setattr(widget, name, value)
+    assert all(np.array_equal(getattr(widget, trait), was) for trait, was in before.items())
+    assert widget.estimator is model
 
 
-def test_points_that_will_not_do_are_taken_back(sent):
-    points, labels = points_of()
-    widget = Playground(points, labels)
-    for X, y, test, sentence in (
+@pytest.mark.parametrize(
+    ("X", "y", "test", "sentence"),
+    [
         ([[1, 2, 3]], [0], None, r"points must have shape \(n_points, 2\)"),
         ([[1, 2]], [0], [1], "test must hold True or False"),
-        ([[1, 2]], [0, 1], None, "labels must have an entry for each of 1 points, got 2"),
-    ):
-        with pytest.raises(ValueError, match=sentence):
-            widget.set_points(X, y, test)
-        receive(widget, "hello")
-        assert sent[-1]["state"]["points"] == widget.points.tolist() == points.tolist()
-        assert widget.labels.tolist() == labels.tolist()
-        assert widget.classes == [0, 1]
+        ([[1, 2]], [0, 1], None, "labels must hold an entry for each of 1 points"),
+    ],
+)
+def test_points_that_will_not_do_are_taken_back(X, y, test, sentence):
+    points, labels = points_of()
+    widget = Playground(points, labels)
+    with pytest.raises(ValueError, match=sentence):
+        widget.set_points(X, y, test)
+    assert widget._page["state"]["points"] == widget.points.tolist() == points.tolist()
+    assert (widget.labels.tolist(), widget.classes) == (labels.tolist(), [0, 1])
 
 
 @pytest.mark.parametrize(
@@ -154,15 +144,73 @@ def test_points_that_will_not_do_are_taken_back(sent):
         ({"X": [[0, 0]], "y": [[0]]}, "y must be a vector"),
         ({"X": [[0, 0]] * 5, "y": list("abcde")}, "y must be of at most 4 classes, got 5"),
         ({"C": -1.0}, "C must be at least 1e-09, got -1.0"),
+        ({"C": 1.0, "lam": 0.1}, "C or lam must be a number and the other None"),
         ({"kernel": "cosine"}, r"panes\[0\]\.kernel must be one of"),
         ({"kernel": "rbf", "panes": []}, "panes must hold the kernels"),
-        ({"t": "1"}, "t must be a positive integer"),
+        ({"t": "1"}, "t must be an integer"),
         ({"random_state": 0}, "settings must be among"),
     ],
 )
 def test_bad_arguments_are_told_by_their_names(arguments, sentence):
     with pytest.raises((ValueError, TypeError), match=sentence):
         Playground(**arguments)
+
+
+#: A page with the widget's module, and a model that keeps what is set as Jupyter's does.
+VIEW = """async ([code, css, page, width]) => {
+    document.head.append(Object.assign(document.createElement("style"), { textContent: css }));
+    const url = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
+    const { default: widget } = await import(url);
+    const listeners = [];
+    window.model = {
+        values: { _page: page },
+        get: (key) => window.model.values[key],
+        set(key, value) {
+            window.model.values[key] = value;
+            for (const listen of listeners) listen();
+        },
+        save_changes: () => (window.saved = (window.saved ?? 0) + 1),
+        on: (event, listen) => listeners.push(listen),
+        off() {},
+    };
+    document.body.replaceChildren();
+    for (const name of ["one", "two"]) {
+        const el = document.body.appendChild(document.createElement("div"));
+        Object.assign(el.style, { width: `${width}px` });
+        el.id = name;
+        widget.render({ model: window.model, el });
+    }
+}"""
+
+
+@pytest.mark.slow
+def test_views_share_what_is_drawn_and_have_play_beside_the_panes(browser):
+    widget = Playground(*points_of(n=40), t=50)
+    with served(STATIC) as address:
+        page = browser.new_page(viewport={"width": 1600, "height": 900})
+        complaints = []
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(f"{address}/from_file.js")
+        for width in WIDTHS:
+            page.evaluate(VIEW, [widget._esm, widget._css, widget._page, width])
+            page.locator("#one .kp-tile-value", has_text="%").first.wait_for()
+            pane = page.locator("#one .kp-pane-box").last.bounding_box()
+            play = page.locator("#one .kp-play").bounding_box()
+            assert 0 < play["y"] - pane["y"] - pane["height"] < 60
+        page.locator("#one .kp-overlay").first.click(position={"x": 40, "y": 40})
+        page.locator("#two .kp-summary", has_text="41 points").wait_for()
+        shown = page.evaluate("window.model.values._page")
+        assert (len(shown["state"]["points"]), shown["t"]) == (41, 50)
+        draw(widget, shown["state"], shown["t"])
+        assert widget._page == shown  # nothing goes back to the page
+        saved = page.evaluate("window.saved")
+        page.evaluate("page => window.model.set('_page', page)", {**widget._page, "t": 77})
+        page.locator("#two .kp-axis[aria-valuenow='77']").wait_for()
+        page.wait_for_timeout(600)
+        assert page.evaluate("[window.model.values._page.t, window.saved]")[0] == 77
+        assert page.evaluate("window.saved") <= saved + 2  # the views do not answer each other
+        assert complaints == []
+        page.close()
 
 
 @pytest.mark.slow

@@ -25,6 +25,12 @@ export class RefusedError extends Error {
   }
 }
 
+/** What a page tells of an error: whatever led to it, the page goes on. */
+export function refusalOf(error) {
+  if (error instanceof RefusedError) return { parameter: error.parameter, message: error.message };
+  return { parameter: null, message: `The engine ended with ${error.name}: ${error.message}` };
+}
+
 /** What came, cut to a line. */
 function shown(value) {
   const text = typeof value === "bigint" ? String(value) : (JSON.stringify(value) ?? String(value));

@@ -1,5 +1,6 @@
 // @ts-check
 /** Playing: how the number of steps grows with the seconds. */
+import { ENGINE_LIMITS } from "./checks.js";
 
 /** Speeds in steps or epochs a second. Up to `SINGLE_LIMIT` steps a second each draw can be seen. */
 export const SPEEDS = [
@@ -13,9 +14,6 @@ export const SPEEDS = [
 ];
 
 const SINGLE_LIMIT = 20;
-
-/** More steps no engine takes. */
-export const STEP_LIMIT = 10_000_000;
 
 /** Longest time between two pictures that counts, in seconds: a hidden page stands still. */
 const LONGEST_LAPSE = 0.25;
@@ -61,7 +59,7 @@ export function createClock() {
     advance(now, rate) {
       exact += rate * Math.min(LONGEST_LAPSE, (now - last) / 1000);
       last = now;
-      exact = Math.min(exact, STEP_LIMIT);
+      exact = Math.min(exact, ENGINE_LIMITS.steps);
       return Math.floor(exact);
     },
   };

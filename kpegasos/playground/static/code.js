@@ -83,7 +83,7 @@ function argumentsOf(state, pane, course) {
  * A script that trains the models of the panes, tells their objectives and draws them.
  * @param {Object} state With two classes at least.
  * @param {number} t At least 1.
- * @param {string} [algorithm] Beside SVC the script is that of Pegasos.
+ * @param {"pegasos"|"polish"} [algorithm]
  * @returns {string}
  */
 export function scriptOf(state, t, algorithm = "pegasos") {

@@ -5,8 +5,9 @@
  * All that views draw is one object, made by `snapshot` before each drawing; views call actions, and
  * actions change what the next snapshot says.
  */
+import { ENGINE_LIMITS } from "./checks.js";
 import { createClient } from "./client.js";
-import { createClock, showsSingleSteps, STEP_LIMIT, stepsPerEpoch, stepsPerSecond } from "./clock.js";
+import { createClock, showsSingleSteps, stepsPerEpoch, stepsPerSecond } from "./clock.js";
 import { SETTING_KEYS } from "./controls.js";
 import { lacksHistory, withFrame } from "./curves.js";
 import { DATA_KEYS } from "./data.js";
@@ -15,7 +16,6 @@ import { withMovedPoint, withoutPoints, withPoints, withSetting, withStandardPoi
 import { LESSON, lessonState } from "./lesson.js";
 import { createRequests } from "./requests.js";
 import { completeState, createHistory, emptyDocument } from "./state.js";
-import { createTimings } from "./timings.js";
 import { DEFAULT_VIEW, viewOf } from "./viewport.js";
 
 /** Epochs that the time axis has at least. */
@@ -29,23 +29,23 @@ const FAR_FROM_STANDARD = {
 /** Milliseconds without an edit after which the history is asked for. */
 const SETTLE_TIME = 120;
 
+/** Milliseconds after an edit or a pause at which what is shown is kept. */
+const KEEPING_TIME = 200;
+
 /** Milliseconds that an edit waits for its frame, so that points and model are drawn at once. */
 const PATIENCE = 40;
 
 const FIRST_PRESET = { name: "moons", n: 200, noise: 0.2, test_share: 0.25, classes: 2, seed: 0 };
 
 /**
- * @param {any} transport
- * @param {{state: any, view: any, t: number|null, names: string[]|null, lesson: number|null, draw: () => void,
- *          openFile: (file: any) => void}} options
+ * @param {any} engine
+ * @param {{state?: any, view?: any, t?: number|null, names?: string[]|null, lesson?: number|null, table?: string,
+ *          draw: () => void, openFile: (file: any) => void, keep?: (shown: any) => void}} options
  */
-export function createController(transport, options) {
+export function createController(engine, options) {
   const history = createHistory(emptyDocument());
   const clock = createClock();
-  const timings = createTimings();
   const ui = {
-    hello: null,
-    connection: { phase: "connecting", retryAt: null },
     frame: null,
     curves: null,
     revision: 0,
@@ -67,36 +67,24 @@ export function createController(transport, options) {
     preset: FIRST_PRESET,
     lesson: null,
   };
-  let started = false;
   let needsHistory = true;
   let settleTimer = 0;
   let lateTimer = 0;
+  let keepTimer = 0;
   let editedAt = -Infinity;
   let drawing = 0;
 
-  const client = createClient(transport, {
-    onHello(hello) {
-      ui.hello = hello;
-      if (started) ask();
-      else start(hello);
-      render();
-    },
+  const client = createClient(engine, {
     onFrame: takeFrame,
-    onState: replaceState,
-    onError(error) {
+    onError({ parameter, message }, revision) {
       ui.playing = false;
-      ui.refused = error.revision;
-      fail(error.parameter, error.message);
-    },
-    onStatus(status) {
-      ui.connection = status;
-      if (status.phase === "lost") ui.playing = false;
-      render();
+      ui.refused = revision;
+      fail(parameter, message);
     },
   });
 
   const requests = createRequests({
-    client,
+    engine,
     ui,
     about,
     names: () => history.document.names,
@@ -107,27 +95,23 @@ export function createController(transport, options) {
     openFile: options.openFile,
   });
 
-  function start(hello) {
-    started = true;
-    if (options.lesson !== null) {
-      openLesson(options.lesson);
-      history.reset(history.document);
-      return;
-    }
-    const { names = options.names, ...first } = options.state ?? hello.state ?? {};
-    if (!first.points?.length) {
-      if (first.points) history.reset({ state: completeState(first), view: DEFAULT_VIEW });
+  function start() {
+    const { table, lesson = null, state, names = null, view, t } = options;
+    if (state?.points.length) {
+      const whole = completeState(state);
+      history.reset({ state: whole, view: view ?? viewOf(whole.points), names });
+      Object.assign(ui, { lesson, t: t ?? firstStep() });
+    } else if (lesson !== null) {
+      openLesson(lesson);
+    } else {
+      if (state) history.reset({ state: completeState(state), view: DEFAULT_VIEW });
       requests.loadPreset();
-      history.reset(history.document);
+      if (table !== undefined) requests.actions.loadTable(table);
       ui.t = firstStep();
-      ask();
-      return;
     }
-    const state = completeState(first);
-    history.reset({ state, view: options.view ?? viewOf(state.points), names });
-    changed(null);
-    if (names && areFarFromStandard(state.points)) ui.notice = FAR_FROM_STANDARD;
-    ui.t = options.t ?? hello.t ?? firstStep();
+    // Nothing of this can be undone, and the address says it already.
+    history.reset(history.document);
+    clearTimeout(keepTimer);
     needsHistory = true;
     ask();
   }
@@ -149,7 +133,6 @@ export function createController(transport, options) {
     drawing = 0;
     tick();
     options.draw();
-    if (ui.frame) timings.drawn(ui.frame);
   }
 
   /** Goes on with the steps while playing. */
@@ -161,11 +144,7 @@ export function createController(transport, options) {
     if (t <= ui.t) return;
     ui.t = t;
     ask();
-    if (t >= stepLimit()) pause();
-  }
-
-  function stepLimit() {
-    return ui.hello?.steps_limit ?? STEP_LIMIT;
+    if (t >= ENGINE_LIMITS.steps) pause();
   }
 
   /** Asks for the picture of what the page says now. */
@@ -214,29 +193,41 @@ export function createController(transport, options) {
     return trainClasses(history.document.state).length > 1;
   }
 
-  function changed(since) {
+  function changed() {
     ui.revision++;
     ui.errors = {};
     ui.notice = null;
     needsHistory = false;
-    if (since !== null) timings.edited(ui.revision, since);
+    keepSoon();
   }
 
-  function edit(next, key = null, since = performance.now(), changes = {}) {
+  /** Tells whoever keeps it what is shown, unless the engine refuses it. */
+  function keepSoon() {
+    clearTimeout(keepTimer);
+    keepTimer = setTimeout(() => {
+      const { state, view, names = null } = history.document;
+      if (ui.refused !== ui.revision) options.keep?.({ state, view, names, t: ui.t, lesson: ui.lesson });
+    }, KEEPING_TIME);
+  }
+
+  function edit(next, key = null, changes = {}) {
     if (next === history.document.state) return;
     history.edit({ ...history.document, state: next, ...changes }, key);
-    changed(since);
+    changed();
     editedAt = performance.now();
     lateTimer = setTimeout(render, PATIENCE);
     ask();
     settle();
   }
 
-  /** Python has set the state, and perhaps the step. */
-  function replaceState(message) {
-    const state = completeState(message.state);
-    if (message.t) ui.t = message.t;
-    edit(state, null, performance.now(), { view: viewOf(state.points), names: null });
+  /** Python has set the state, or the step. */
+  function replace(page) {
+    const state = completeState(page.state);
+    const isSame = JSON.stringify(state) === JSON.stringify(completeState(history.document.state));
+    if (isSame && page.t === ui.t) return;
+    Object.assign(ui, { t: page.t, playing: false });
+    if (isSame) seek(page.t);
+    else edit(state, null, { view: viewOf(state.points), names: null });
   }
 
   /** Shows a step of the lesson, or no more of it. */
@@ -245,20 +236,22 @@ export function createController(transport, options) {
     if (lesson === null) return;
     const [{ preset, t }, state] = [LESSON[lesson], lessonState(lesson)];
     set({ preset, t, furthest: t, playing: false });
-    edit(state, null, performance.now(), { view: viewOf(state.points), names: null });
+    edit(state, null, { view: viewOf(state.points), names: null });
   }
 
   function pause() {
     ui.playing = false;
     settle();
+    keepSoon();
     render();
   }
 
   function seek(t) {
     ui.playing = false;
-    ui.t = Math.max(0, Math.min(Math.round(t), stepLimit()));
+    ui.t = Math.max(0, Math.min(Math.round(t), ENGINE_LIMITS.steps));
     ask();
     settle();
+    keepSoon();
     render();
   }
 
@@ -283,7 +276,7 @@ export function createController(transport, options) {
 
   function takeData(data, key) {
     const { points, names = null } = data;
-    edit(withData(history.document.state, data), key, performance.now(), { view: viewOf(points), names });
+    edit(withData(history.document.state, data), key, { view: viewOf(points), names });
     if (names && areFarFromStandard(points)) ui.notice = FAR_FROM_STANDARD;
   }
 
@@ -294,22 +287,20 @@ export function createController(transport, options) {
     fail,
     seek,
     openLesson,
-    addPoint(point, key, since) {
+    addPoint(point, key) {
       const { state } = history.document;
-      const limit = ui.hello?.points_limit ?? Infinity;
-      if (state.points.length >= limit) {
-        actions.notify({
-          tone: "error",
-          text: `There are ${limit.toLocaleString("en-US")} points, the most that are taken. Erase some, or take a smaller preset.`,
-        });
+      if (state.points.length >= ENGINE_LIMITS.points) {
+        const most = ENGINE_LIMITS.points.toLocaleString("en");
+        const text = `There are ${most} points, the most that are taken. Erase some, or take a smaller preset.`;
+        actions.notify({ tone: "error", text });
       } else {
         // A drawing on a board that was cleared has its own time.
         if (!state.points.length) Object.assign(ui, { t: 0, furthest: 0, playing: false });
-        edit(withPoints(state, [point], ui.label, ui.heldOut), key, since);
+        edit(withPoints(state, [point], ui.label, ui.heldOut), key);
       }
     },
-    movePoint: (index, point, key, since) => edit(withMovedPoint(history.document.state, index, point), key, since),
-    erasePoint: (index, key, since) => edit(withoutPoints(history.document.state, new Set([index])), key, since),
+    movePoint: (index, point, key) => edit(withMovedPoint(history.document.state, index, point), key),
+    erasePoint: (index, key) => edit(withoutPoints(history.document.state, new Set([index])), key),
     clear: () => edit(withData(history.document.state, { points: [], labels: [], test: [] })),
     setSetting: (key, value, isDrag) =>
       edit(withSetting(history.document.state, key, value), isDrag ? `setting-${key}` : null),
@@ -319,16 +310,15 @@ export function createController(transport, options) {
     redo: () => travel(history.redo),
     fitView() {
       history.edit({ ...history.document, view: viewOf(history.document.state.points) }, "view");
+      keepSoon();
       render();
     },
     standardise() {
       const next = withStandardPoints(history.document.state);
-      edit(next, null, performance.now(), { view: viewOf(next.points) });
+      edit(next, null, { view: viewOf(next.points) });
     },
     setTool: (tool) => set({ tool }),
-    setLabel(label) {
-      if (label < (ui.hello?.classes_limit ?? 4)) set({ label, tool: "add" });
-    },
+    setLabel: (label) => set({ label, tool: "add" }),
     toggleHeldOut: () => set({ heldOut: !ui.heldOut }),
     setSpeed: (speed) => set({ speed }),
     setTolerance: (tolerance) => set({ tolerance, stopArmed: true }),
@@ -344,7 +334,6 @@ export function createController(transport, options) {
     },
     advance: (unit) => trainable() && seek(ui.t + (unit === "epoch" ? epochSteps() : 1)),
     showPegasos: ask,
-    retry: () => transport.retry?.(),
   };
 
   function play() {
@@ -361,15 +350,13 @@ export function createController(transport, options) {
 
   function travel(move) {
     move.call(history);
-    changed(performance.now());
+    changed();
     ask();
     settle();
     render();
   }
 
   function phase() {
-    if (ui.connection.phase !== "open") return ui.connection.phase;
-    if (!ui.hello) return "connecting";
     if (!history.document.state.points.length) return "empty";
     if (!trainable()) return "one_class";
     if (ui.playing) return "running";
@@ -382,7 +369,7 @@ export function createController(transport, options) {
   function horizon() {
     let steps = Math.ceil(FIRST_EPOCHS * epochSteps());
     while (steps < ui.furthest) steps *= 2;
-    return Math.min(steps, stepLimit());
+    return Math.min(steps, ENGINE_LIMITS.steps);
   }
 
   function snapshot() {
@@ -398,16 +385,18 @@ export function createController(transport, options) {
       trainable: trainable(),
       canUndo: history.canUndo,
       canRedo: history.canRedo,
-      frameComing: client.busy && performance.now() - editedAt < PATIENCE,
+      frameComing: !client.free && performance.now() - editedAt < PATIENCE,
       singleSteps: !ui.playing || showsSingleSteps(ui.speed),
     };
   }
 
+  start();
   return {
     actions,
-    timings: timings.timings,
+    replace,
     destroy() {
       cancelAnimationFrame(drawing);
+      clearTimeout(keepTimer);
       clearTimeout(settleTimer);
       requests.destroy();
       clearTimeout(lateTimer);

@@ -1,28 +1,30 @@
 // @ts-check
-/** The settings of the model, and the other algorithms: only what the engine offers. */
+/** The settings of the model, and the other algorithm. */
 import { button, el, setAttribute } from "./dom.js";
 import { regularisation } from "./edits.js";
 import { numberField, selectField, toggleField } from "./fields.js";
 import { KERNEL_NAMES, KERNEL_PARAMETERS } from "./kernelnames.js";
 
+/** Choices and their names. */
 const LOSS_NAMES = {
   hinge: "Hinge",
   squared_hinge: "Squared hinge",
   smoothed_hinge: "Smoothed hinge",
   log_loss: "Logistic",
 };
-
 const SAMPLING_NAMES = { permutation: "Permutation", uniform: "Independent" };
-
-const STEP_NAMES = { inverse_sqrt: "c / √t", constant: "Constant c", delayed: "2 / (λ(t + 1))" };
-
-/** @type {[string, string][]} */
-const AVERAGE_NAMES = [
-  ["weighted", "Weighted by t"],
-  ["uniform", "Uniform"],
-  ["suffix", "Suffix"],
-  ["none", "None: last iterate"],
-];
+const STEP_NAMES = {
+  pegasos: "Pegasos: 1 / (λt)",
+  inverse_sqrt: "c / √t",
+  constant: "Constant c",
+  delayed: "2 / (λ(t + 1))",
+};
+const AVERAGE_NAMES = {
+  weighted: "Weighted by t",
+  uniform: "Uniform",
+  suffix: "Suffix",
+  none: "None: last iterate",
+};
 
 /** Step size at first where a rule has one. */
 const FIRST_SCALE = 0.1;
@@ -63,15 +65,7 @@ export function createControls(actions) {
 
   function update(ui) {
     const { state, errors } = ui;
-    const hello = ui.hello ?? { kernels: [], losses: [], samplings: [], steps: [], algorithms: [] };
-    kernels.forEach((kernel) => kernel.update(ui, hello));
-    fields.loss.setOptions(hello.losses.map((name) => [name, LOSS_NAMES[name] ?? name]));
-    fields.sampling.setOptions(hello.samplings.map((name) => [name, SAMPLING_NAMES[name] ?? name]));
-    fields.average.setOptions(AVERAGE_NAMES);
-    fields.step.setOptions([
-      ["pegasos", "Pegasos: 1 / (λt)"],
-      ...hello.steps.map((rule) => [rule, STEP_NAMES[rule] ?? rule]),
-    ]);
+    kernels.forEach((kernel) => kernel.update(ui));
     const values = {
       ...state,
       ...linkedValues(state),
@@ -79,16 +73,11 @@ export function createControls(actions) {
       average: state.average ?? "none",
       scale: state.step?.scale,
     };
-    const hidden = {
-      loss: hello.losses.length < 2,
-      sampling: hello.samplings.length < 2,
-      step: hello.steps.length === 0,
-      scale: !state.step || state.step.rule === "delayed",
-    };
+    const hidden = { scale: !state.step || state.step.rule === "delayed" };
     for (const [key, field] of Object.entries(fields)) {
       field.set({ value: values[key], error: errors[key], hidden: hidden[key], placeholder: "per pair" });
     }
-    algorithms.update(ui, hello);
+    algorithms.update(ui);
   }
 
   return { node, update };
@@ -109,8 +98,8 @@ function settingFields(actions) {
       onWrong: (text) =>
         actions.fail(options.name ?? key, `${options.name ?? key} must be a number, got “${text}” instead`),
     });
-  const select = (key, label, read = (value) => value, hint = undefined) =>
-    selectField({ label, hint, onChange: (value) => actions.setSetting(key, read(value), false) });
+  const select = (key, label, names, read = (value) => value, hint = undefined) =>
+    selectField({ label, names, hint, onChange: (value) => actions.setSetting(key, read(value), false) });
   const toggle = (key, label, hint) =>
     toggleField({ label, hint, onChange: (value) => actions.setSetting(key, value, false) });
   const stepOf = (rule) => (rule === "pegasos" ? null : { rule, scale: actions.ui().state.step?.scale ?? FIRST_SCALE });
@@ -118,8 +107,8 @@ function settingFields(actions) {
     C: number("C", { label: "C", low: 0.01, high: 10000, log: true, hint: "Inverse regularisation, as in SVC" }),
     lam: number("lam", { label: "λ", low: 1e-6, high: 1, log: true, hint: "Regularisation of the papers: 1 / (C n)" }),
     fit_intercept: toggle("fit_intercept", "Intercept", "A constant feature beside the kernel"),
-    loss: select("loss", "Loss"),
-    step: select("step", "Step size", stepOf),
+    loss: select("loss", "Loss", LOSS_NAMES),
+    step: select("step", "Step size", STEP_NAMES, stepOf),
     scale: number("step", { label: "c", name: "scale", low: 0.001, high: 10, log: true }, (scale) => ({
       ...actions.ui().state.step,
       scale,
@@ -132,11 +121,12 @@ function settingFields(actions) {
       whole: true,
       hint: "Examples of a step",
     }),
-    sampling: select("sampling", "Draws"),
+    sampling: select("sampling", "Draws", SAMPLING_NAMES),
     projection: toggle("projection", "Projection", "Onto a ball that holds the optimum, after each step"),
     average: select(
       "average",
       "Average",
+      AVERAGE_NAMES,
       (value) => (value === "none" ? null : value),
       "Which average of the iterates is the model",
     ),
@@ -152,7 +142,7 @@ function kernelControls(number, actions) {
       onChange: set(key),
       onWrong: (text) => actions.fail(`panes[${number}].${key}`, `${key} must be a number, got “${text}” instead`),
     });
-  const kernel = selectField({ label: "Kernel", onChange: (value) => set("kernel")(value, false) });
+  const kernel = selectField({ label: "Kernel", names: KERNEL_NAMES, onChange: (value) => set("kernel")(value, false) });
   const fields = {
     gamma: parameter("gamma", {
       label: "γ",
@@ -174,12 +164,11 @@ function kernelControls(number, actions) {
   );
   return {
     node,
-    update(ui, hello) {
+    update(ui) {
       const pane = ui.state.panes[number];
       setAttribute(node, "hidden", !pane);
       if (!pane) return;
       const errorOf = (key) => ui.errors[`panes[${number}].${key}`];
-      kernel.setOptions(hello.kernels.map((name) => [name, KERNEL_NAMES[name] ?? name]));
       kernel.set({ value: pane.kernel, error: errorOf("kernel") });
       for (const [key, field] of Object.entries(fields)) {
         field.set({ value: pane[key], error: errorOf(key), hidden: !KERNEL_PARAMETERS[pane.kernel].includes(key) });
@@ -190,11 +179,6 @@ function kernelControls(number, actions) {
 
 function algorithmControls(actions) {
   const polish = button({ label: "Polish the model by dual ascent", text: "Polish", onClick: actions.polish });
-  const compare = button({
-    label: "Show scikit-learn’s SVC in both panes",
-    text: "Compare with SVC",
-    onClick: actions.compare,
-  });
   const back = button({
     label: "Show the model of Pegasos again",
     text: "Back to Pegasos",
@@ -204,22 +188,17 @@ function algorithmControls(actions) {
   const node = el(
     "fieldset",
     { class: "kp-group" },
-    el("legend", { class: "kp-legend", text: "Other algorithms" }),
-    el("div", { class: "kp-row" }, polish, compare),
-    back,
+    el("legend", { class: "kp-legend", text: "Another algorithm" }),
+    el("div", { class: "kp-row" }, polish, back),
     el("p", {
       class: "kp-caption",
-      text: "Polish goes on by dual ascent to a certified gap of 1 %; SVC is LIBSVM. Neither has a time axis.",
+      text: "Dual ascent to a certified gap of 1 %, as with polish=True. It has no time axis.",
     }),
   );
   return {
     node,
-    update(ui, hello) {
-      const offered = (name) => (hello.algorithms ?? []).includes(name);
-      setAttribute(node, "hidden", !(offered("polish") || offered("SVC")));
-      setAttribute(polish, "hidden", !offered("polish"));
-      setAttribute(compare, "hidden", !offered("SVC"));
-      setAttribute(compare, "disabled", ui.state.loss !== "hinge");
+    update(ui) {
+      setAttribute(polish, "disabled", !ui.trainable);
       setAttribute(back, "hidden", !ui.frame || ui.frame.algorithm === "pegasos");
     },
   };

@@ -4,7 +4,6 @@ import { button, el, icon, setAttribute, setText } from "./dom.js";
 import { numberField, segmentedChoice, selectField } from "./fields.js";
 import { classLetter, formatWhole } from "./format.js";
 import { markIcon } from "./marks.js";
-import { ENGINE_PRESETS } from "./presets.js";
 
 const PRESET_NAMES = {
   moons: "Moons",
@@ -73,8 +72,6 @@ export function createTools(actions) {
   return {
     node,
     update(ui) {
-      const offered = ui.hello?.classes_limit ?? 4;
-      classes.buttons.forEach((each, label) => setAttribute(each, "hidden", label >= offered));
       classes.set(ui.label);
       tools.set(ui.tool);
       setAttribute(heldOut, "aria-pressed", String(ui.heldOut));
@@ -111,7 +108,7 @@ export function createSources(actions) {
       onChange: (value) => actions.setPreset(key, value),
       onWrong: (text) => actions.fail(key, `${key} must be a number, got “${text}” instead`),
     });
-  const name = selectField({ label: "Preset", onChange: (value) => actions.setPreset("name", value) });
+  const name = selectField({ label: "Preset", names: PRESET_NAMES, onChange: (value) => actions.setPreset("name", value) });
   const fields = {
     n: number("n", { label: "n", low: 20, high: 2000, log: true, whole: true, hint: "Number of points" }),
     noise: number("noise", { label: "Noise", low: 0, high: 1 }),
@@ -145,7 +142,6 @@ export function createSources(actions) {
   return {
     node,
     update(ui) {
-      name.setOptions(ENGINE_PRESETS.map((preset) => [preset, PRESET_NAMES[preset] ?? preset]));
       name.set({ value: ui.preset.name, error: ui.errors.name });
       for (const [key, field] of Object.entries(fields)) {
         const hidden = key === "classes" && !MANY_CLASSES.includes(ui.preset.name);

@@ -2,27 +2,11 @@
 /** What opens over the page: the menu of exports, code, and help. */
 import { button, el, setAttribute } from "./dom.js";
 
-const EXPORT_NAMES = {
-  code: "Python code …",
-  csv: "Points (CSV)",
-  png: "Figure (PNG, Matplotlib)",
-  svg: "Figure (SVG, Matplotlib)",
-  gif: "Animation of the run (GIF)",
-};
-
 /** What the code makes, by the algorithm whose models are on the panes. */
 const CODE_REMARKS = {
   pegasos: "This program fits the model of each pane at the step shown, and draws it.",
   polish: "This program fits the polished model of each pane, and draws it.",
-  SVC: "This program fits and draws the models of Pegasos at step t, not those of SVC, which the panes show.",
 };
-
-/** The name of an export, which tells what is not of the model on the panes. */
-function exportName(what, algorithm) {
-  if (what === "gif" && algorithm && algorithm !== "pegasos") return "Animation of Pegasos’ run (GIF)";
-  if (what === "code" && algorithm === "SVC") return "Python code of Pegasos …";
-  return EXPORT_NAMES[what] ?? what;
-}
 
 const HELP_KEYS = [
   ["Space", "play and pause"],
@@ -55,18 +39,6 @@ const HELP_SIGNS = [
  * @param {any} actions
  */
 export function createExportMenu(actions) {
-  const list = el("div", { class: "kp-menu", role: "menu", hidden: true });
-  const opener = button({ label: "Export", icon: "export", text: "Export", onClick: () => toggle(list.hidden) });
-  opener.setAttribute("aria-haspopup", "menu");
-  const node = el("div", { class: "kp-menu-holder" }, opener, list);
-  let offered = "";
-
-  function toggle(open) {
-    list.hidden = !open;
-    setAttribute(opener, "aria-expanded", String(open));
-    if (open) list.querySelector("button")?.focus();
-  }
-
   const item = (text, act) =>
     el("button", {
       type: "button",
@@ -79,6 +51,25 @@ export function createExportMenu(actions) {
         act();
       },
     });
+  const list = el(
+    "div",
+    { class: "kp-menu", role: "menu", hidden: true },
+    actions.ownsAddress ? item("Link to this state", actions.copyLink) : null,
+    item("Panes (PNG)", () => actions.savePanes("png")),
+    item("Panes (SVG)", () => actions.savePanes("svg")),
+    item("Python code …", () => actions.exportFile("code")),
+    item("Points (CSV)", () => actions.exportFile("csv")),
+  );
+  const opener = button({ label: "Export", icon: "export", text: "Export", onClick: () => toggle(list.hidden) });
+  opener.setAttribute("aria-haspopup", "menu");
+  const node = el("div", { class: "kp-menu-holder" }, opener, list);
+
+  function toggle(open) {
+    list.hidden = !open;
+    setAttribute(opener, "aria-expanded", String(open));
+    if (open) list.querySelector("button")?.focus();
+  }
+
   node.addEventListener("keydown", (event) => {
     if (list.hidden) return;
     const items = [...list.children];
@@ -99,21 +90,7 @@ export function createExportMenu(actions) {
     if (!node.contains(event.relatedTarget)) toggle(false);
   });
 
-  return {
-    node,
-    update(ui) {
-      const exports = ["code", "csv", ...(ui.hello?.exports ?? [])];
-      const algorithm = ui.frame?.algorithm;
-      const key = [algorithm, ...exports].join();
-      if (key === offered) return;
-      offered = key;
-      list.replaceChildren(
-        ...(actions.ownsAddress ? [item("Link to this state", actions.copyLink)] : []),
-        item("Panes as shown (PNG)", actions.savePanes),
-        ...exports.map((what) => item(exportName(what, algorithm), () => actions.exportFile(what))),
-      );
-    },
-  };
+  return node;
 }
 
 /** A dialog with a title, closed by Escape, its button, or a click beside it. */

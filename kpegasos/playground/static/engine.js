@@ -1,19 +1,15 @@
 /**
- * The engine of the static page: answers the messages of `kpegasos.playground.messages` as the
- * Python session does, for readers without Python.
+ * The engine: what a page draws of a state at a step.
  *
- * It trains by the algorithm of kpegasos, draw by draw; the Python session itself holds it to that.
- * Sums are rounded in another order, which the hinge does not see: its steps are counts. Steps of
+ * It trains by the algorithm of kpegasos, draw by draw, and is held to `PegasosSVC(n_steps=t)` by the
+ * tests. Sums are rounded in another order, which the hinge does not see: its steps are counts. Steps of
  * the other losses may carry such a difference on, and make it grow over thousands of steps. Kernel
- * values are float64 throughout, where the estimator turns to float32 beyond 1,000 points. The
- * engine has no other algorithms and saves no pictures.
+ * values are float64 throughout, where the estimator turns to float32 beyond 1,000 points.
  */
-import { ENGINE_LIMITS, RefusedError, SAMPLINGS, requireChoice, requireNumber, requireState } from "./checks.js";
+import { ENGINE_LIMITS, requireNumber, requireState } from "./checks.js";
 import { PaneRun } from "./frames.js";
-import { ENGINE_KERNELS, gramOf } from "./kernels.js";
-import { LOSSES } from "./losses.js";
+import { gramOf } from "./kernels.js";
 import { seedOf } from "./mersenne.js";
-import { STEP_RULES } from "./pegasos.js";
 import { classesOf } from "./problems.js";
 
 /** Runs that are kept: those of the last edits, for undo and for switches that are tried out. */
@@ -38,92 +34,51 @@ class Latest {
   }
 }
 
-/** One page's engine. */
+/** One page's engine. It keeps nothing that it could not compute again. */
 class Engine {
   constructor() {
-    this.state = null;
-    this.revision = -1;
-    this.refusal = new RefusedError("state", "be sent before it is shown", null);
+    this.accepted = null;
     this.runs = new Latest(KEPT_RUNS);
     this.grams = new Latest(KEPT_GRAMS);
-    this.answers = {
-      hello: () => this.hello,
-      state: (request) => this.takeState(request),
-      show: (request) => this.show(request),
-    };
   }
 
-  /** What the engine can do: the first message to a page. @returns {Object} */
-  get hello() {
+  /**
+   * The frame of a step.
+   * @param {{state: Object, revision: number, t: number, explain?: boolean, history?: boolean}} wish
+   * @throws {RefusedError} If the state or the step will not do.
+   */
+  show({ state, revision, t, explain = false, history = false }) {
+    this.accept(state);
+    requireNumber("t", t, 0, ENGINE_LIMITS.steps, true);
+    const frame = frameOf(state, revision, "pegasos");
+    if (frame.status !== "ok") return { ...frame, t };
+    const runs = this.paneRuns(state);
     return {
-      kind: "hello",
-      engine: "javascript",
-      classes_limit: ENGINE_LIMITS.classes,
-      points_limit: ENGINE_LIMITS.points,
-      steps_limit: ENGINE_LIMITS.steps,
-      losses: Object.keys(LOSSES),
-      steps: STEP_RULES,
-      samplings: SAMPLINGS,
-      kernels: ENGINE_KERNELS,
-      exports: [],
-      algorithms: [],
-      state: null,
+      ...frame,
+      t,
+      explain: explain && t > 0 ? runs.map((run) => run.explain(t)) : null,
+      panes: runs.map((run) => run.frame(t, history)),
+      drawn: runs[0].drawn(t),
+      epoch: (t * state.batch_size) / runs[0].pairs[0].members.length,
     };
   }
 
   /**
-   * Answer a message.
-   * @param {Object} message
-   * @returns {Object[]} None or one answer; whatever is wrong is told in one of kind "error".
+   * The frame of the models that dual ascent makes.
+   * @param {{state: Object, revision: number}} wish
+   * @param {number} tolerance
    */
-  handle(message) {
-    try {
-      requireChoice("kind", message?.kind, Object.keys(this.answers));
-      const answer = this.answers[message.kind](message);
-      return answer === null ? [] : [answer];
-    } catch (error) {
-      const { parameter, sentence } = told(error);
-      return [{ kind: "error", id: message?.id ?? null, parameter, message: sentence }];
-    }
+  polish({ state, revision }, tolerance) {
+    this.accept(state);
+    const frame = frameOf(state, revision, "polish");
+    if (frame.status !== "ok") return frame;
+    const panes = this.paneRuns(state).map((run, p) => run.polished(tolerance, `panes[${p}].kernel`));
+    return { ...frame, panes };
   }
 
-  takeState({ revision, state }) {
-    this.revision = revision;
-    this.state = null;
-    try {
-      requireState(state);
-    } catch (error) {
-      this.refusal = error;
-      throw error;
-    }
-    this.state = state;
-    return null;
-  }
-
-  /** The state that a request is about. */
-  current({ revision }) {
-    if (revision !== this.revision) {
-      throw new RefusedError("revision", `be that of the last state, ${this.revision}`, revision);
-    }
-    if (this.state === null) throw this.refusal;
-    return this.state;
-  }
-
-  show(request) {
-    const { id, revision, t, explain = false, history = false } = request;
-    const state = this.current(request);
-    requireNumber("t", t, 0, ENGINE_LIMITS.steps, true);
-    const status = statusOf(state);
-    const frame = { kind: "frame", id, revision, t, epoch: null, status, algorithm: "pegasos" };
-    Object.assign(frame, { drawn: [], panes: [], explain: null });
-    if (status === "ok") {
-      const runs = this.paneRuns(state);
-      if (explain && t > 0) frame.explain = runs.map((run) => run.explain(t));
-      frame.panes = runs.map((run) => run.frame(t, history));
-      frame.drawn = runs[0].drawn(t);
-      frame.epoch = (t * state.batch_size) / runs[0].pairs[0].members.length;
-    }
-    return frame;
+  accept(state) {
+    if (state !== this.accepted) requireState(state);
+    this.accepted = state;
   }
 
   /** The run of each pane, those of before where nothing has changed. */
@@ -148,21 +103,14 @@ class Engine {
   }
 }
 
-/** An error as a page is told it: whatever a message leads to, the page goes on. */
-function told(error) {
-  if (error instanceof RefusedError) return { parameter: error.parameter, sentence: error.message };
-  return { parameter: "message", sentence: `message led to ${error.name}: ${error.message}` };
-}
-
-function statusOf(state) {
+/** A frame without panes, and the state that it is of. */
+function frameOf(state, revision, algorithm) {
   const { length } = classesOf(state).classes;
-  return length > 1 ? "ok" : length === 1 ? "one_class" : "empty";
+  const status = length > 1 ? "ok" : length === 1 ? "one_class" : "empty";
+  return { revision, state, algorithm, status, t: null, epoch: null, drawn: [], panes: [], explain: null };
 }
 
-/**
- * An engine that runs in the page.
- * @returns {{hello: Object, handle: function(Object): Object[]}}
- */
+/** @returns {Engine} */
 export function createEngine() {
   return new Engine();
 }

@@ -128,31 +128,17 @@ function stepped(value, way, limits) {
 }
 
 /**
- * A choice; options may be given later by `set`.
- * @param {{label: string, hint?: string, onChange: (value: string) => void}} options
- * @returns {Field & {setOptions: (names: [string, string][]) => void}}
+ * A choice among some values, which have names.
+ * @param {{label: string, names: Record<string, string>, hint?: string, onChange: (value: string) => void}} options
+ * @returns {Field}
  */
-export function selectField(options) {
-  const select = el("select", { class: "kp-input", onchange: () => options.onChange(select.value) });
-  let known = "";
-  const field = createField(
-    options.label,
-    [select],
-    select,
-    ({ value }) => {
-      if (select.value !== value) select.value = value;
-    },
-    options.hint,
-  );
-  return {
-    ...field,
-    setOptions(names) {
-      const key = JSON.stringify(names);
-      if (key === known) return;
-      known = key;
-      select.replaceChildren(...names.map(([value, text]) => el("option", { value, text })));
-    },
+export function selectField({ label, names, hint, onChange }) {
+  const choices = Object.entries(names).map(([value, text]) => el("option", { value, text }));
+  const select = el("select", { class: "kp-input", onchange: () => onChange(select.value) }, ...choices);
+  const write = ({ value }) => {
+    if (select.value !== value) select.value = value;
   };
+  return createField(label, [select], select, write, hint);
 }
 
 /**
@@ -191,7 +177,6 @@ export function segmentedChoice(options) {
   );
   return {
     node: el("div", { class: "kp-segments", role: "group", "aria-label": options.label }, ...buttons),
-    buttons,
     /** @param {any} chosen */
     set(chosen) {
       options.choices.forEach(({ value }, k) => setAttribute(buttons[k], "aria-pressed", String(value === chosen)));

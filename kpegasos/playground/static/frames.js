@@ -1,10 +1,12 @@
 /**
- * Frames: what a page draws of a pane at a step, as the Python engine tells it.
+ * Frames: what a page draws of a pane at a step, as the engine tells it.
  *
  * Points are told by their place in the state, and decisions of a pair are positive for its second
  * class, whatever sign the run has them in.
  */
+import { RefusedError } from "./checks.js";
 import { isDefinite } from "./kernels.js";
+import { polishedPair } from "./polish.js";
 import { classesOf, problemsOf, resolvedKernel } from "./problems.js";
 import { PairRun } from "./runs.js";
 
@@ -88,15 +90,32 @@ export class PaneRun {
 
   later(t) {
     const found = this.runs.map((run) => run.at(t));
+    return this.told(found, this.counts(), this.state.average !== null);
+  }
+
+  /**
+   * The pane by dual ascent.
+   * @param {number} tolerance Relative gap at which it stops.
+   * @param {string} parameter What the kernel is called in the state.
+   */
+  polished(tolerance, parameter) {
+    if (!isDefinite(this.kernel)) {
+      throw new RefusedError(parameter, "be positive semi-definite to polish", this.kernel.kernel);
+    }
+    return this.told(this.pairs.map(({ problem }) => polishedPair(problem, tolerance)), null, false);
+  }
+
+  /** What is known of each pair, as a pane. */
+  told(found, counts, hasAverage) {
     const objective = total(found.map(({ returned }) => returned.objective));
     const gap = total(found.map((pair) => pair.gap));
     const iterates = found.map(({ returned }) => returned);
     const pane = this.model(iterates.map(({ coef }) => coef));
     return {
       ...pane,
-      counts: this.counts(),
+      counts,
       objective: finite(total(found.map(({ last }) => last.objective))),
-      averaged: this.state.average === null ? null : finite(objective),
+      averaged: hasAverage ? finite(objective) : null,
       bound: finite(total(found.map(({ bound }) => bound))),
       gap: objective > 0 ? finite(gap / objective) : null,
       certificate: this.certificate(),

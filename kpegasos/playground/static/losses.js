@@ -2,7 +2,8 @@
  * Losses of labels ±1: what a decision costs, what a step adds, and what a dual variable gains.
  *
  * Each is an object as in kpegasos: `value` and `pull` of (decision, label), `gain` of a dual
- * variable between 0 and `upper`, and `lipschitz`, the largest slope.
+ * variable between 0 and `upper`, its derivative `slope`, which falls at the rate `bend` (null where that is
+ * no constant), and `lipschitz`, the largest slope of the loss.
  */
 
 /** A decision this close to the hinge's corner is at the corner. */
@@ -17,6 +18,8 @@ export const LOSSES = {
     value: (f, y) => Math.max(0, 1 - y * f),
     pull: (f, y) => (y * f < 1 - TIE ? 1 : 0),
     gain: (beta) => beta,
+    slope: () => 1,
+    bend: 0,
   },
   squared_hinge: {
     upper: Infinity,
@@ -24,6 +27,8 @@ export const LOSSES = {
     value: (f, y) => Math.max(0, 1 - y * f) ** 2,
     pull: (f, y) => 2 * Math.max(0, 1 - y * f),
     gain: (beta) => beta - 0.25 * beta * beta,
+    slope: (beta) => 1 - 0.5 * beta,
+    bend: 0.5,
   },
   smoothed_hinge: {
     upper: 1,
@@ -35,6 +40,8 @@ export const LOSSES = {
     },
     pull: (f, y) => Math.min(1, Math.max(0, (1 - y * f) / SMOOTHED_WIDTH)),
     gain: (beta) => beta - 0.5 * SMOOTHED_WIDTH * beta * beta,
+    slope: (beta) => 1 - SMOOTHED_WIDTH * beta,
+    bend: SMOOTHED_WIDTH,
   },
   log_loss: {
     upper: 1,
@@ -45,6 +52,8 @@ export const LOSSES = {
       return y * f > 0 ? small / (1 + small) : 1 / (1 + small);
     },
     gain: (beta) => entropyPart(beta) + (beta < 1 ? -(1 - beta) * Math.log1p(-beta) : 0),
+    slope: (beta) => Math.log((1 - beta) / beta),
+    bend: null,
   },
 };
 

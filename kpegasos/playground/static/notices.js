@@ -3,8 +3,6 @@
 import { button, el, setAttribute, setText } from "./dom.js";
 
 const PHASES = {
-  connecting: "Connecting",
-  lost: "Disconnected",
   empty: "No points",
   one_class: "One class",
   running: "Running",
@@ -31,26 +29,15 @@ export function createStatus() {
 /** @param {any} actions */
 export function createBanner(actions) {
   const text = el("p", { role: "alert" });
-  const retry = button({ label: "Connect now", text: "Retry now", onClick: actions.retry });
   const dismiss = button({ label: "Dismiss", icon: "close", onClick: () => actions.notify(null) });
-  const node = el("div", { class: "kp-banner", hidden: true }, text, retry, dismiss);
+  const node = el("div", { class: "kp-banner", hidden: true }, text, dismiss);
   return {
     node,
-    update(ui) {
-      const lost = ui.connection.phase === "lost";
-      const notice = lost ? { tone: "error", text: lostText(ui) } : ui.notice;
+    update({ notice }) {
       setAttribute(node, "hidden", notice === null);
-      setAttribute(retry, "hidden", !lost);
-      setAttribute(dismiss, "hidden", lost);
       if (!notice) return;
       setAttribute(node, "data-tone", notice.tone);
       setText(text, notice.text);
     },
   };
-}
-
-function lostText(ui) {
-  return ui.hello
-    ? "The connection is lost; the last picture stays, and the page tries again by itself. If the server was started anew, open the address that it prints."
-    : "There is no answer from the server yet; the page tries again by itself.";
 }

@@ -11,11 +11,6 @@ import { placeView } from "./viewport.js";
 /** Milliseconds that the drawn example flashes. */
 const FLASH_TIME = 320;
 
-const OTHER_ALGORITHMS = {
-  polish: "Polish: another algorithm",
-  SVC: "SVC: another algorithm",
-};
-
 /**
  * @param {number} number of the pane
  * @param {any} actions of the page
@@ -60,9 +55,9 @@ export function createPane(number, actions) {
     const pane = paneOf(ui.frame);
     setText(title, KERNEL_NAMES[settings.kernel]);
     setText(parameters, parametersText(settings, pane));
-    const other = ui.frame && OTHER_ALGORITHMS[ui.frame.algorithm];
-    const remark = other || (pane?.certificate ? `no certificate: ${pane.certificate}` : "");
-    setAttribute(node, "data-algorithm", other ? ui.frame.algorithm : null);
+    const other = ui.frame?.algorithm === "polish";
+    const remark = other ? "Polish: another algorithm" : (pane?.certificate ? `no certificate: ${pane.certificate}` : "");
+    setAttribute(node, "data-algorithm", other ? "polish" : null);
     setAttribute(badge, "hidden", !remark);
     setAttribute(badge, "title", remark);
     setText(badge, remark);
@@ -144,8 +139,9 @@ export function createPane(number, actions) {
   return {
     node,
     update,
-    /** The canvas with the picture, for a PNG. */
+    /** The canvas and the words above it, for a file. */
     picture: picture.canvas,
+    title: () => `${title.textContent} ${parameters.textContent}`.trim(),
     destroy() {
       picture.destroy();
       overlay.destroy();

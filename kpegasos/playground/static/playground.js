@@ -1,5 +1,5 @@
 // @ts-check
-/** The playground: `mount` builds it inside an element, whatever engine is at the other end. */
+/** The playground: `mount` builds it inside an element. */
 import { createCharts } from "./charts.js";
 import { createController } from "./controller.js";
 import { createControls } from "./controls.js";
@@ -19,20 +19,20 @@ import { createTimeline } from "./timeline.js";
 
 /**
  * @param {HTMLElement} element that becomes the playground
- * @param {any} transport to an engine
- * @param {{state?: any, view?: any, t?: number|null, names?: string[]|null, lesson?: number|null,
- *          theme?: "auto"|"light"|"dark", link?: boolean, embed?: boolean, keys?: EventTarget}} [options] what to
- *   begin with, if not the engine's; whether links are written to the address; whether panes, curves and time are all;
- *   where keys are listened to
- * @returns {{destroy: () => void, timings: any}}
+ * @param {any} engine
+ * @param {{state?: any, view?: any, t?: number|null, names?: string[]|null, lesson?: number|null, table?: string,
+ *          embed?: boolean, isWidget?: boolean, keys?: EventTarget, keep?: (shown: any) => void}} [options] what to begin
+ *   with; whether panes, curves and time are all; where keys are listened to; what keeps what is shown after each edit
+ * @returns {{destroy: () => void, replace: (page: any) => void}}
  */
-export function mount(element, transport, options = {}) {
+export function mount(element, engine, options = {}) {
   // JupyterLab takes letters as commands, some of which delete cells, unless an element says not to.
   const root = el("div", {
     class: "kp-root",
-    "data-theme": options.theme ?? "auto",
+    "data-theme": "auto",
     "data-lm-suppress-shortcuts": "true",
     "data-embed": options.embed ?? false,
+    "data-widget": options.isWidget ?? false,
   });
   const views = [];
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
@@ -40,12 +40,8 @@ export function mount(element, transport, options = {}) {
   let palette = null;
   let saving = null;
 
-  const controller = createController(transport, {
-    state: options.state ?? null,
-    view: options.view ?? null,
-    t: options.t ?? null,
-    names: options.names ?? null,
-    lesson: options.lesson ?? null,
+  const controller = createController(engine, {
+    ...options,
     openFile: (file) => saving.openFile(file),
     draw() {
       palette ??= readPalette(root);
@@ -57,7 +53,7 @@ export function mount(element, transport, options = {}) {
   const dialog = createDialog();
   const actions = {
     ...controller.actions,
-    ownsAddress: options.link ?? false,
+    ownsAddress: !options.isWidget,
     help: () => dialog.open("How to read and drive it", ...helpContent()),
     turnTheme() {
       const isDark = root.dataset.theme === "dark" || (root.dataset.theme === "auto" && dark.matches);
@@ -81,7 +77,7 @@ export function mount(element, transport, options = {}) {
   controller.actions.render();
 
   return {
-    timings: controller.timings,
+    replace: controller.replace,
     destroy() {
       controller.destroy();
       detachKeys();
@@ -98,14 +94,16 @@ function build(root, panes, dialog, actions) {
   const status = createStatus();
   const banner = createBanner(actions);
   const lesson = createLesson(actions);
-  const menu = createExportMenu(actions);
   const tools = createTools(actions);
   const sources = createSources(actions);
   const controls = createControls(actions);
   const timeline = createTimeline(actions);
   const columns = panes.map((pane, number) => createColumn(pane, number, actions));
   const tabs = createTabs(actions);
-  const stage = el("main", { class: "kp-stage" }, tabs.node, ...columns.map((column) => column.node));
+  // Notebooks scroll by ways of their own, in which nothing sticks to an edge: there time is below the panes.
+  const isWidget = root.dataset.widget !== undefined;
+  const [inside, below] = isWidget ? [[timeline.node], []] : [[], [timeline.node]];
+  const stage = el("main", { class: "kp-stage" }, tabs.node, ...inside, ...columns.map((column) => column.node));
   root.append(
     el(
       "header",
@@ -118,7 +116,7 @@ function build(root, panes, dialog, actions) {
       ),
       status.node,
       el("span", { class: "kp-spring" }),
-      menu.node,
+      createExportMenu(actions),
       button({ label: "Lesson", icon: "lesson", onClick: () => actions.openLesson(0) }),
       button({ label: "Light or dark", icon: "theme", onClick: actions.turnTheme }),
       button({ label: "Help", icon: "help", key: "?", onClick: actions.help }),
@@ -129,10 +127,10 @@ function build(root, panes, dialog, actions) {
     el("aside", { class: "kp-side kp-side-data", "aria-label": "Data" }, sources.node),
     stage,
     el("aside", { class: "kp-side kp-side-settings", "aria-label": "Model" }, controls.node),
-    timeline.node,
+    ...below,
     dialog.node,
   );
-  return [status, banner, lesson, menu, tools, sources, ...columns, tabs, controls, timeline];
+  return [status, banner, lesson, tools, sources, ...columns, tabs, controls, timeline];
 }
 
 /** A pane, its numbers, and its curves or the explanation of its step. */

@@ -30,12 +30,12 @@ export function attachTools(canvas, host) {
     const place = placeOf(event, canvas);
     stroke = { key: `stroke-${++strokeCount}`, tool: host.ui().tool, last: place, index: -1 };
     cursor = null;
-    begin(place, event.timeStamp);
+    begin(place);
     event.preventDefault();
   });
   canvas.addEventListener("pointermove", (event) => {
     hover = placeOf(event, canvas);
-    if (stroke) proceed(hover, event.timeStamp);
+    if (stroke) proceed(hover);
     host.render();
   });
   const end = () => {
@@ -53,30 +53,30 @@ export function attachTools(canvas, host) {
     host.render();
   });
 
-  function begin(place, time) {
-    if (stroke.tool === "add") addAt(place, stroke.key, time);
-    else if (stroke.tool === "erase") eraseAt(place, stroke.key, time);
+  function begin(place) {
+    if (stroke.tool === "add") addAt(place, stroke.key);
+    else if (stroke.tool === "erase") eraseAt(place, stroke.key);
     else stroke.index = nearestAt(place, GRAB_RADIUS);
   }
 
-  function proceed(place, time) {
+  function proceed(place) {
     if (stroke.tool === "move") {
-      if (stroke.index >= 0) host.movePoint(stroke.index, pointAt(place), stroke.key, time);
+      if (stroke.index >= 0) host.movePoint(stroke.index, pointAt(place), stroke.key);
     } else if (stroke.tool === "erase") {
-      eraseAt(place, stroke.key, time);
+      eraseAt(place, stroke.key);
     } else if (Math.hypot(place.left - stroke.last.left, place.top - stroke.last.top) >= SPRAY_STEP) {
       stroke.last = place;
-      addAt(inside(scattered(place)), stroke.key, time);
+      addAt(inside(scattered(place)), stroke.key);
     }
   }
 
-  function addAt(place, key, time) {
-    host.addPoint(pointAt(place), key, time);
+  function addAt(place, key) {
+    host.addPoint(pointAt(place), key);
   }
 
-  function eraseAt(place, key, time) {
+  function eraseAt(place, key) {
     const index = nearestAt(place, ERASE_RADIUS);
-    if (index >= 0) host.erasePoint(index, key, time);
+    if (index >= 0) host.erasePoint(index, key);
   }
 
   function nearestAt({ left, top }, radius) {
@@ -101,9 +101,9 @@ export function attachTools(canvas, host) {
       const from = cursor ?? { left: width / 2, top: height / 2 };
       cursor = inside({ left: from.left + step * arrow[0], top: from.top + step * arrow[1] });
     } else if (event.key === "Enter" && cursor) {
-      addAt(cursor, null, event.timeStamp);
+      addAt(cursor, null);
     } else if ((event.key === "Delete" || event.key === "Backspace") && cursor) {
-      eraseAt(cursor, null, event.timeStamp);
+      eraseAt(cursor, null);
     } else {
       return;
     }

@@ -1,21 +1,27 @@
 // @ts-check
-/** What the page asks an engine for beside frames, and the points and files that it makes by itself. */
+/** What the page makes beside the frames of steps: points, polished models and files. */
+import { refusalOf } from "./checks.js";
 import { scriptOf } from "./code.js";
 import { MANY_CLASSES } from "./data.js";
 import { trainClasses } from "./edits.js";
 import { presetPoints } from "./presets.js";
 import { tableOf, tablePoints } from "./tables.js";
 
+/** Gap at which dual ascent stops, if the page does not ask for less, and milliseconds until it begins: the page
+ *  says before that it works. */
+const POLISHED_GAP = 0.01;
+const WORKING_TIME = 50;
+
 /** Milliseconds between changing a slider of a preset and asking for it. */
 const PRESET_TIME = 60;
 
 /**
- * @param {{client: any, ui: any, about: () => any, names: () => string[]|null|undefined,
+ * @param {{engine: any, ui: any, about: () => any, names: () => string[]|null|undefined,
  *          takeData: (data: any, key: string|null) => void, takeFrame: (frame: any) => void,
  *          fail: (parameter: string|null, message: string) => void,
  *          set: (patch: any) => void, openFile: (file: any) => void}} host
  */
-export function createRequests({ client, ui, about, names, takeData, takeFrame, fail, set, openFile }) {
+export function createRequests({ engine, ui, about, names, takeData, takeFrame, fail, set, openFile }) {
   let presetTimer = 0;
 
   /** What is made; null, and the sentence at its place, if it is refused. */
@@ -23,22 +29,10 @@ export function createRequests({ client, ui, about, names, takeData, takeFrame, 
     try {
       return make();
     } catch (error) {
-      fail(error.parameter, error.message);
+      const { parameter, message } = refusalOf(error);
+      fail(parameter, message);
       return null;
     }
-  }
-
-  /** The answer to a request that takes a while, which the page says; null if it was refused. */
-  async function slowAnswerTo(message) {
-    set({ playing: false, working: ui.working + 1 });
-    let answer = null;
-    try {
-      answer = await client.request(message, about());
-    } catch (error) {
-      fail(error.parameter, error.message);
-    }
-    set({ working: ui.working - 1 });
-    return answer;
   }
 
   function loadPreset() {
@@ -50,9 +44,9 @@ export function createRequests({ client, ui, about, names, takeData, takeFrame, 
   /** The script of the picture, as a file. */
   function codeFile(algorithm) {
     const { state, revision, t } = about();
-    if (ui.refused === revision) throw { message: "There is no code: what is wrong stands beside its control." };
+    if (ui.refused === revision) return "There is no code: what is wrong stands beside its control.";
     if (t === 0 || trainClasses(state).length < 2) {
-      throw { message: "There is no model to write code for without points of two classes and a step." };
+      return "There is no model to write code for without points of two classes and a step.";
     }
     return { name: "playground.py", media_type: "text/x-python", text: scriptOf(state, t, algorithm) };
   }
@@ -62,10 +56,14 @@ export function createRequests({ client, ui, about, names, takeData, takeFrame, 
     csv: () => ({ name: "playground.csv", media_type: "text/csv", text: tableOf(about().state, names()) }),
   };
 
-  async function showOther(kind) {
-    const { revision } = about();
-    const frame = await slowAnswerTo({ kind });
-    if (frame && revision === about().revision) takeFrame(frame);
+  async function polish() {
+    const asked = about();
+    set({ playing: false, working: ui.working + 1 });
+    await new Promise((resolve) => setTimeout(resolve, WORKING_TIME));
+    const tolerance = Math.min(POLISHED_GAP, ui.tolerance || POLISHED_GAP);
+    const frame = asked.revision === about().revision ? made(() => engine.polish(asked, tolerance)) : null;
+    if (frame) takeFrame(frame);
+    set({ working: ui.working - 1 });
   }
 
   function setPreset(key, value) {
@@ -84,17 +82,14 @@ export function createRequests({ client, ui, about, names, takeData, takeFrame, 
         const data = made(() => tablePoints(text));
         if (data) takeData(data, null);
       },
-      polish: () => showOther("polish"),
-      compare: () => showOther("compare"),
-      /** @param {string} what */
-      async exportFile(what) {
+      polish,
+      /** @param {"code"|"csv"} what */
+      exportFile(what) {
         const algorithm = ui.frame?.revision === about().revision ? ui.frame.algorithm : "pegasos";
-        const make = makers[what];
-        if (make) set({ playing: false });
-        const file = make
-          ? made(() => make(algorithm))
-          : await slowAnswerTo({ kind: "export", what, t: about().t, algorithm });
-        if (file) openFile({ ...file, algorithm });
+        set({ playing: false });
+        const file = makers[what](algorithm);
+        if (typeof file === "string") fail(null, file);
+        else openFile({ ...file, algorithm });
       },
     },
     destroy: () => clearTimeout(presetTimer),

@@ -9,27 +9,28 @@ import { readPalette } from "./palette.js";
  */
 export function createSaving({ actions, dialog, panes, root }) {
   const saving = {
-    /** A file of the engine: code is shown at first, all else is saved. @param {any} file */
+    /** Code is shown at first, all else is saved. @param {any} file */
     openFile(file) {
-      if (file.text !== undefined && file.name.endsWith(".py"))
+      if (file.name.endsWith(".py"))
         dialog.open("Python code", ...codeContent(file.text, { ...actions, ...saving }, file));
       else saving.saveFile(file);
     },
     /** @param {any} file */
     saveFile(file) {
-      saveBlob(new Blob([file.text ?? bytesOf(file.base64)], { type: file.media_type }), file.name);
+      saveBlob(new Blob([file.text], { type: file.media_type }), file.name);
     },
-    savePanes() {
-      const shown = panes.filter(({ node }) => !node.hidden).map(({ picture }) => picture);
-      if (!shown.length) return;
-      joined(shown, readPalette(root).paper).toBlob((blob) => blob && saveBlob(blob, "kpegasos.png"));
+    /** The panes as they are shown, at twice the size. @param {"png"|"svg"} kind */
+    savePanes(kind) {
+      const text = svgOf(panes.filter(({ node }) => !node.hidden), readPalette(root));
+      const svg = new Blob([text], { type: "image/svg+xml" });
+      if (kind === "svg") saveBlob(svg, "kpegasos.svg");
+      else asPng(svg, (png) => saveBlob(png, "kpegasos.png"));
     },
     async copyLink() {
-      const { state, view, t, names } = actions.ui();
+      const { state, view, t, names, lesson } = actions.ui();
       const address = new URL(location.href);
-      address.hash = await encodeLink({ state, view, t, names });
-      window.history.replaceState(null, "", address.hash);
-      const done = "The link is copied: it carries all points and settings.";
+      address.hash = await encodeLink({ state, view, t, names, lesson });
+      const done = "The link is copied. What it has from # on opens this state on any copy of the page.";
       await saving.copyText(address.href, done, "the address bar has the link");
     },
     /** @param {string} text @param {string} done @param {string} otherwise where the text is if it cannot be copied */
@@ -53,23 +54,39 @@ function saveBlob(blob, name) {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
-function bytesOf(base64) {
-  return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+/** Room round and between panes, and height of a title, in CSS pixels. */
+const [GAP, TITLE] = [12, 30];
+
+/**
+ * Panes beside each other: pictures of their canvases under titles that stay text.
+ * @param {{picture: HTMLCanvasElement, title: () => string}[]} panes
+ * @param {import("./palette.js").Palette} palette
+ */
+function svgOf(panes, palette) {
+  const [width, height] = [panes[0].picture.clientWidth, panes[0].picture.clientHeight];
+  const parts = panes.map(({ picture, title }, k) => {
+    const left = GAP + k * (width + GAP);
+    return `<text x="${left}" y="${TITLE - 9}" fill="${palette.ink}" font-family="sans-serif" font-size="15">${title()}</text>
+<image x="${left}" y="${TITLE}" width="${width}" height="${height}" href="${picture.toDataURL()}"/>
+<rect x="${left}" y="${TITLE}" width="${width}" height="${height}" fill="none" stroke="${palette.line}"/>`;
+  });
+  const size = [panes.length * (width + GAP) + GAP, height + TITLE + GAP];
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${size[0]}" height="${size[1]}" viewBox="0 0 ${size.join(" ")}">
+<rect width="100%" height="100%" fill="${palette.paper}"/>
+${parts.join("\n")}
+</svg>
+`;
 }
 
-/** Canvases beside each other, on a background. */
-function joined(canvases, background) {
-  const gap = Math.round(canvases[0].width / 40);
-  const whole = document.createElement("canvas");
-  whole.width = canvases.reduce((sum, canvas) => sum + canvas.width + gap, -gap);
-  whole.height = Math.max(...canvases.map((canvas) => canvas.height));
-  const context = whole.getContext("2d");
-  context.fillStyle = background;
-  context.fillRect(0, 0, whole.width, whole.height);
-  let left = 0;
-  for (const canvas of canvases) {
-    context.drawImage(canvas, left, 0);
-    left += canvas.width + gap;
-  }
-  return whole;
+/** A picture at twice its size. @param {Blob} svg @param {(png: Blob) => void} take */
+function asPng(svg, take) {
+  const image = new Image();
+  image.onload = () => {
+    const canvas = document.createElement("canvas");
+    Object.assign(canvas, { width: 2 * image.width, height: 2 * image.height });
+    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+    canvas.toBlob(take);
+    URL.revokeObjectURL(image.src);
+  };
+  image.src = URL.createObjectURL(svg);
 }
