@@ -333,12 +333,14 @@ class PlacedKernel:
         digests = [copied(each, joblib.hash) for each in self._objects]
         with lock_of(kernel):
             self._kept, self._strange = kernel._kept, _Kept()
-            numbers = self._kept.numbers
-            if is_fitted:
-                for digest in digests:
-                    numbers.setdefault(digest, len(numbers))
-            found = [numbers.get(digest, -1 - at) for at, digest in enumerate(digests)]
-        self._numbers = np.array(found, dtype=np.int64)
+            self._numbers = np.array([self._number(digest, is_fitted) for digest in digests])
+
+    def _number(self, digest: str, is_fitted: bool) -> int:
+        """Return the number of an object, which is negative if it has not been fitted."""
+        numbers, others = self._kept.numbers, self._strange.numbers
+        if is_fitted or digest in numbers:
+            return numbers.setdefault(digest, len(numbers))
+        return -1 - others.setdefault(digest, len(others))
 
     @property
     def evaluations(self) -> int:
@@ -366,14 +368,16 @@ class PlacedKernel:
         """
         if len(A) > len(B):
             return other.between(B, self, A).T
-        values, others = np.empty((len(A), len(B))), B[:, 0].astype(np.int64)
+        places, others = (rows[:, 0].astype(np.int64) for rows in (A, B))
+        _, first, where = np.unique(self._numbers[places], return_index=True, return_inverse=True)
+        values = np.empty((first.size, others.size))
         # A kernel that was cleared between the two numbers objects anew.
         shared = self._kept is other._kept and bool((other._numbers[others] >= 0).any())
-        for row, at in zip(values, A[:, 0].astype(np.int64).tolist(), strict=True):
+        for row, at in zip(values, places[first].tolist(), strict=True):
             is_kept = shared and bool(self._numbers[at] >= 0)
             with lock_of(self.kernel) if is_kept else nullcontext():
                 row[:] = self._row(at, other, others, is_kept)
-        return values
+        return values[where]
 
     def _row(self, at: int, other: PlacedKernel, others: np.ndarray, is_kept: bool) -> np.ndarray:
         """Return values of one object with others; those with fitted ones may be kept."""

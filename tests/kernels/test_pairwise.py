@@ -182,6 +182,16 @@ def test_no_pair_is_evaluated_twice():
     assert max(asked.values()) <= 2
 
 
+def test_equal_objects_are_one():
+    X, y = words(N)
+    kernel, asked = counted(diagonal=1.0)
+    model = fit(kernel, [*X, *X], [*y, *y])
+    assert max(asked.values()) <= 2
+    before = asked.total()
+    assert model.predict(words(1, seed=1)[0] * 5).shape == (5,)
+    assert asked.total() - before == np.unique(model.support_ % N).size
+
+
 def test_small_memory_costs_values_not_the_model():
     X, y = words(N)
     kernel = PairwiseKernel(shared, prepare=letters, cache_mb=0.004)  # eight rows
