@@ -19,6 +19,8 @@ What rounding does to them is in `kpegasos.core.evaluation`, and what a free int
 
 from __future__ import annotations
 
+import math
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -148,7 +150,7 @@ def make_problem(
     if lam is not None and C is not None:
         raise ValueError(f"C must be None where lam is given, got {shown(C)} instead")
     if C is not None:
-        C = as_number("C", C, positive=True, least=SMALLEST, most=LARGEST)
+        C = as_cost("C", C)
         lam = lam_of_c(C, float(weight.sum()), weight.size)
     elif lam is None:
         raise ValueError("lam must be given unless C is, got None instead")
@@ -157,6 +159,21 @@ def make_problem(
         least = SMALLEST / (4 * signs.size)
         lam = as_number("lam", lam, positive=True, least=least, most=4 * LARGEST)
     return Problem(signs, weight / weight.mean(), lam, loss, classes, bool(free_intercept))
+
+
+def as_cost(name: str, value: Any) -> float:
+    """Return C as a float.
+
+    Raises
+    ------
+    ValueError
+        If it is no positive finite number that leaves room for its square.
+    """
+    if isinstance(value, Real) and value == math.inf:
+        raise ValueError(
+            f"{name} must be finite, and large for a hard margin, such as 1e6, got inf instead"
+        )
+    return as_number(name, value, positive=True, least=SMALLEST, most=LARGEST)
 
 
 def _checked_numbers(y: Any) -> np.ndarray:

@@ -168,6 +168,10 @@ class BasePegasos(
         """Return what decisions are made from, beside coefficients and intercepts."""
         raise NotImplementedError
 
+    def _completed(self, model: dict[str, Any]) -> dict[str, Any]:
+        """Return the attributes of a model, with what follows from all of them."""
+        return model
+
     def _decide(self, X: Any) -> np.ndarray:
         """Give decisions of all binary models for validated rows, of shape (n_samples, n_pairs)."""
         raise NotImplementedError
@@ -250,7 +254,8 @@ class BasePegasos(
             if settings.free_intercept:
                 intervals = np.array(results.column("intercept_interval"))
                 found["intercept_interval_"] = intervals + getattr(targets, "offset", 0.0)
-            return {**known, **found, **self._vectors(plan, found["support_"], results)}
+            vectors = self._vectors(plan, found["support_"], results)
+            return self._completed({**known, **found, **vectors})
 
         seed = draw_seed(self.random_state)
         plan = FitPlan(X, pairs, make_rows, settings, seed, states, known, attributes, in_step)

@@ -7,6 +7,7 @@ from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
@@ -77,6 +78,9 @@ class KernelEstimator(PrecomputedMixin, BasePegasos, KernelAttributes):
     _libsvm_types: ClassVar[tuple[str, ...]]
     _kernel: Any
     _kept: Kept
+    #: Of a linear kernel with a free intercept: what is taken off rows, and the intercept then.
+    _centre: np.ndarray
+    _centred_intercept: np.ndarray
 
     @classmethod
     def from_libsvm(cls, path: str | PathLike[str], n_features: int | None = None) -> Any:
@@ -162,7 +166,9 @@ class KernelEstimator(PrecomputedMixin, BasePegasos, KernelAttributes):
             kernel = make_kernel(kernel, **parameters)
         else:
             kernel = make_kernel(kernel)
-        return KernelRows(kernel, X, pairs, settings), {"_kernel": kernel, "_kept": Kept()}
+        rows = KernelRows(kernel, X, pairs, settings)
+        known = {"_kernel": kernel, "_kept": Kept()}
+        return rows, known if rows.centre is None else {**known, "_centre": rows.centre}
 
     def _vectors(self, plan: FitPlan, support: np.ndarray, results: Results) -> dict[str, Any]:
         X = plan.X
@@ -171,14 +177,34 @@ class KernelEstimator(PrecomputedMixin, BasePegasos, KernelAttributes):
             vectors = as_objects([copied(each) for each in vectors])
         return {"support_vectors_": vectors}
 
+    def _completed(self, model: dict[str, Any]) -> dict[str, Any]:
+        """Give a model of centred rows the intercept of rows as they are, too."""
+        if "_centre" not in model:
+            return model
+        coefs, centre = model["dual_coef_"], model["_centre"].astype(np.float64)
+        n_support = model["n_support_"] if len(coefs) > 1 else None
+        vectors = model["support_vectors_"] - centre
+        at_centre = kernel_decision(
+            model["_kernel"], centre[None], vectors, coefs, n_support=n_support
+        )
+        own, intervals = model["intercept_"], model["intercept_interval_"]
+        return model | {
+            "_centred_intercept": own,
+            "intercept_": own - at_centre[0],
+            "intercept_interval_": intervals - at_centre.T,
+        }
+
     def _decide(self, X: Any) -> np.ndarray:
         if takes_objects(self._kernel):
             decisions = object_decision(
                 self._kernel, X, self.support_vectors_, *self._coefficients(), kept=self._kept
             )
             return finite_decisions(decisions + self.intercept_)
-        model = self._exported()
+        model, intercept = self._exported(), self.intercept_
         coefs, n_support = self._coefficients()
+        centre = getattr(self, "_centre", None)
+        if centre is not None and not sparse.issparse(X):
+            X, intercept = X - centre, self._centred_intercept
         if model.kernel is None:
             decisions = gram_decision(X, self.support_, coefs, n_support)
         else:
@@ -190,7 +216,7 @@ class KernelEstimator(PrecomputedMixin, BasePegasos, KernelAttributes):
                 n_support=n_support,
                 kept=self._kept,
             )
-        decisions += self.intercept_
+        decisions += intercept
         return finite_decisions(decisions)
 
     def _enclosed(self, X: Any, diagonal: np.ndarray | None) -> Enclosed:
@@ -227,7 +253,7 @@ class KernelEstimator(PrecomputedMixin, BasePegasos, KernelAttributes):
             raise AttributeError("coef_ is only available of a model with kernel='linear'")
         coefs, n_support = self._coefficients()
         coefs = coefs if n_support is None else pair_coefficients(coefs, n_support)
-        coef = np.asarray(safe_sparse_dot(coefs, self.support_vectors_, dense_output=True))
+        coef = np.asarray(safe_sparse_dot(coefs, self._exported().vectors, dense_output=True))
         coef.flags.writeable = False  # it is made anew each time
         return coef
 
@@ -250,9 +276,14 @@ class KernelEstimator(PrecomputedMixin, BasePegasos, KernelAttributes):
                 f"kernel must be one of vectors, as other programs know no objects, got "
                 f"{shown(self._kernel)} instead"
             )
+        vectors, centre = self.support_vectors_, getattr(self, "_centre", None)
         model = Model(
             kernel=self._kernel,
-            vectors=None if self._kernel is None else self.support_vectors_,
+            vectors=None
+            if self._kernel is None
+            else vectors
+            if centre is None
+            else vectors - centre,
             support=getattr(self, "support_", None),  # unknown of a model that was read
             n_support=self.n_support_,
             dual_coef=self.dual_coef_,

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, valid
 
 from kpegasos.core.averaging import AVERAGES
 from kpegasos.core.draws import MOST_DRAWS, SAMPLINGS
-from kpegasos.core.problem import check_weights
+from kpegasos.core.problem import as_cost, check_weights
 from kpegasos.core.state import PegasosOptions, options_for
 from kpegasos.core.steps import check_step
 from kpegasos.kernels.functions import make_kernel
@@ -185,7 +185,7 @@ def _as_checkpoints(name: str, value: Any) -> Any:
 _POSITIVE = partial(as_number, positive=True)
 #: How each parameter is checked. Losses and random states are where they are used.
 _CHECKS: dict[str, Callable[[str, Any], Any]] = {
-    "C": partial(as_number, least=SMALLEST, most=LARGEST),
+    "C": as_cost,
     "lam": _perhaps(as_number, least=SMALLEST, most=LARGEST),
     "epsilon": partial(as_number, least=0.0, most=LARGEST),
     "kernel": _as_kernel,

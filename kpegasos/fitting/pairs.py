@@ -24,10 +24,11 @@ from kpegasos.fitting.inputs import Settings
 from kpegasos.kernels.base import CallableKernel, Kernel, bounds_rounding, is_foreign
 from kpegasos.kernels.decision import pairs_of_class
 from kpegasos.kernels.exact import ExactProducts
+from kpegasos.kernels.functions import Linear
 from kpegasos.kernels.matrix import ClassSortedMatrix, KernelMatrix
 from kpegasos.kernels.pairwise import PairwiseKernel, is_costly
 from kpegasos.losses import HINGE
-from kpegasos.rows.base import RowSource, most_scaling
+from kpegasos.rows.base import RowSource, may_be_definite, most_scaling
 from kpegasos.rows.budget import budget_mb, gram_mb_needed
 from kpegasos.rows.cached import BufferPool
 from kpegasos.rows.choose import choose_source
@@ -590,7 +591,8 @@ class GramParts:
         exact: ExactProducts | None = None,
     ) -> None:
         self.gram, self.pairs = gram, pairs
-        self.intercept_scaling, self.positive_definite = intercept_scaling, positive_definite
+        self.intercept_scaling = intercept_scaling
+        self.positive_definite = positive_definite and may_be_definite(gram.diagonal())
         self.evaluations, self.exact = evaluations, exact
         self.rounding = np.broadcast_to(rounding, gram.shape[:1])
         # Of a single pair that is known, the whole matrix is used.
@@ -745,10 +747,17 @@ class KernelRows:
         Whether the rows of all pairs are to be parts of one small kernel matrix, of `prepare`.
     is_quick : bool
         Whether that matrix takes no longer than the pairs one by one: of a kernel of our own.
+    centre : ndarray of shape (n_features,) or None
+        What is taken off the rows first, if anything is: with a linear kernel and a free intercept
+        that leaves the problem as it is, and values of which small columns are a part.
     """
 
     def __init__(self, kernel: Kernel, X: Any, pairs: Pairs, settings: Settings) -> None:
         X, pairs = _without_unused(X, pairs)
+        is_linear = type(kernel) is Linear
+        self.centre = far_centre(X) if is_linear and settings.free_intercept else None
+        if self.centre is not None:
+            X = X - self.centre
         kernel, X, share = placed_within(kernel, X, settings.own["cache_mb"])
         self.is_costly = is_costly(kernel)
         self._kernel, self._X, self._pairs, self._settings = kernel, X, pairs, settings
@@ -847,6 +856,26 @@ class KernelRows:
         )
         source.unclaimed += unclaimed
         return source
+
+
+def far_centre(X: Any) -> np.ndarray | None:
+    """Return means of the columns that lie far from zero, and 0 for the others; None without any.
+
+    The largest value of such a column is at most twice the least, so that no difference from their
+    mean is rounded (Sterbenz 1974).
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of shape (n_samples, n_features)
+    """
+    if sparse.issparse(X):
+        return None
+    low, high = X.min(axis=0), X.max(axis=0)
+    is_far = ((low > 0) & (high <= 2 * low)) | ((high < 0) & (low >= 2 * high))
+    if not is_far.any():
+        return None
+    mean = X.mean(axis=0, dtype=np.float64).astype(X.dtype)
+    return np.where(is_far, np.clip(mean, low, high), X.dtype.type(0))
 
 
 def _largest_cost(pairs: Pairs) -> float:

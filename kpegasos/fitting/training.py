@@ -21,6 +21,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from kpegasos.core.draws import stream_key
+from kpegasos.core.free_intercept import best_intercept, middle_of
 from kpegasos.core.problem import Problem, total_loss
 from kpegasos.core.small_runs import SmallPairs
 from kpegasos.core.state import State
@@ -28,6 +29,7 @@ from kpegasos.fitting.inputs import Settings
 from kpegasos.fitting.observers import CheckpointObserver
 from kpegasos.fitting.pairs import GramParts, KernelRows, Pair, Pairs
 from kpegasos.kernels.base import takes_objects
+from kpegasos.kernels.functions import Linear
 from kpegasos.rows.base import RowSource, most_scaling
 from kpegasos.solvers.dual_ascent import INDEFINITE, DualAscent
 from kpegasos.solvers.pegasos import Checkpoints, PegasosRun, make_run, total_steps
@@ -44,6 +46,7 @@ from kpegasos.utils.threads import even_ranges, n_threads, parallel_for
 Update = Callable[[int, Any, float, float], None]
 
 
+_EPS = float(np.finfo(np.float64).eps)
 _STOPPED = {
     "max_time": "stopped by max_time",
     "max_kernel_evaluations": "stopped by max_kernel_evaluations",
@@ -629,12 +632,14 @@ def report_end(
             stacklevel=stacklevel,
         )
         return
+    told = False
     for status, reason in _STOPPED.items():
         cut = _with_status(results, status) if status != "completed" or tol is not None else []
         if status == "completed":
             # The last look, without rounding, may have found more than was known before.
             cut = [result for result in cut if tol is not None and not result.relative_gap <= tol]
         if cut:
+            told = True
             warnings.warn(
                 f"{name} {reason} {_where(cut, plan)}; "
                 f"the model reached so far is returned{_remedy(cut, plan)}.",
@@ -643,9 +648,11 @@ def report_end(
             )
     _warn_of_hidden_columns(name, plan.X, settings.own.get("kernel"), stacklevel=stacklevel + 1)
     if tol is None and "kernel" not in settings.own:  # or it has been said already
-        _warn_of_large_features(
+        told = _warn_of_large_features(
             name, plan.X, results, settings.options.batch_size, stacklevel=stacklevel + 1
         )
+    if not told:
+        _warn_of_far_column(name, results, plan, stacklevel=stacklevel + 1)
     if plan.pairs.loss.regression:
         _warn_of_targets(name, plan.pairs[0].problem, results[0], stacklevel=stacklevel + 1)
 
@@ -655,13 +662,15 @@ def _with_status(results: Results, status: str) -> list[Result]:
 
 
 def _remedy(cut: Sequence[Result], plan: FitPlan) -> str:
-    """Say what brings a polish further."""
+    """Say what brings a fit further."""
+    gap = max(result.relative_gap for result in cut)
+    if gap > _FAR and (cause := _far_column(plan)):
+        return f"; {_CENTRE}, since {cause}"
     if not plan.settings.polish:
         return ""
     if cut[0].status == "completed":  # by itself: the problem is ill-conditioned
         return "; scale the features, as StandardScaler does, or reduce C"
-    is_far = any(result.relative_gap > _NOT_FAR for result in cut)
-    if cut[0].status == "max_time" and is_far and "kernel" in plan.settings.own:
+    if cut[0].status == "max_time" and gap > _NOT_FAR and "kernel" in plan.settings.own:
         return (
             "; in as little time, fewer rows, polish=False, or LinearPegasosSVC on features of "
             "Nystroem may do better"
@@ -678,14 +687,23 @@ def _where(results: Sequence[Result], plan: FitPlan) -> str:
     at_most = "at most " if len(results) > 1 else ""
     rounding = ""
     if worst.rounding > 0.5 * worst.gap:  # of which more steps take nothing off
-        rounding = " that is mostly rounding"
-        if not plan.is_double:
-            rounding += ", of which float64 features (and row_dtype='float64') leave less"
+        rounding = f" that is mostly rounding{_less_rounding(worst, plan)}"
     return f"{place}, with a certified relative gap of {at_most}{worst.relative_gap:.3g}{rounding}"
 
 
 #: Relative gap beyond which a polish that was short of time has not come far.
 _NOT_FAR = 0.1
+
+
+def _less_rounding(result: Result, plan: FitPlan) -> str:
+    """Say what would leave less rounding of a result, if anything would."""
+    offset = plan.pairs.offset
+    if _EPS * abs(offset) > 0.1 * result.rounding:
+        return f" beside targets of about {offset:.4g} (subtract that from y)"
+    if plan.is_double or "kernel" not in plan.settings.own:
+        return ""
+    way = "a matrix of float64" if plan.known["_kernel"] is None else "row_dtype='float64'"
+    return f", of which {way} leaves less"
 
 
 #: A certified relative gap beyond which a model is no better than w = 0, for all that is known.
@@ -698,11 +716,11 @@ _LARGE = 7.0
 
 def _warn_of_large_features(
     name: str, X: Any, results: Results, batch_size: int, *, stacklevel: int
-) -> None:
-    """Say so if features are large and a model is far from its optimum after an epoch or more.
+) -> bool:
+    """Tell whether features are large and a model is far from its optimum, and say so.
 
-    Pegasos' suboptimality grows with the largest squared length of a row; the certificate tells
-    that it is far from the optimum, and the size of the features why.
+    That is after an epoch or more. Pegasos' suboptimality grows with the largest squared length of
+    a row; the certificate tells that it is far from the optimum, and the size of the features why.
 
     Parameters
     ----------
@@ -730,7 +748,7 @@ def _warn_of_large_features(
     ]
     size = _typical_size(X) if far else 0.0
     if size <= _LARGE:
-        return
+        return False
     of_pairs = f" for {len(far)} of {len(results)} pairs" if len(results) > 1 else ""
     warnings.warn(
         f"{name} ended far from the optimum{of_pairs}, with a certified relative gap of "
@@ -740,6 +758,7 @@ def _warn_of_large_features(
         ConvergenceWarning,
         stacklevel=stacklevel,
     )
+    return True
 
 
 #: A column hides the others if it has more than this share of the variance.
@@ -776,6 +795,91 @@ def _warn_of_hidden_columns(name: str, X: Any, kernel: Any, *, stacklevel: int) 
             UserWarning,
             stacklevel=stacklevel,
         )
+
+
+#: A column is far from zero if its mean is so many times the size of the constant feature, and an
+#: intercept that makes up for it costs more than this share of what w = 0 does.
+_FAR_COLUMN, _COSTS = 10.0, 0.1
+
+
+def _far_column(plan: FitPlan) -> str:
+    """Name a column of X that the regularised intercept of a linear model stands against.
+
+    A column of mean μ and deviation σ that decides, with a weight of ``1/σ``, needs an intercept of
+    ``μ/σ``; beside a constant feature of size B that costs ``lam/2 (μ / (σ B))²``.
+    """
+    settings, X = plan.settings, plan.X
+    is_linear = "kernel" not in settings.own or type(plan.known.get("_kernel")) is Linear
+    regularised = settings.own["fit_intercept"] is True
+    if not (is_linear and regularised) or sparse.issparse(X):
+        return ""
+    some = X[:: max(1, X.shape[0] // 4096)]
+    means, deviations = some.mean(axis=0, dtype=np.float64), some.std(axis=0, dtype=np.float64)
+    is_far = np.abs(means) > _FAR_COLUMN * settings.intercept_scaling
+    ratios = np.zeros(means.size)
+    np.divide(means, deviations, out=ratios, where=is_far & (deviations > 0.0))
+    column, problem = int(np.abs(ratios).argmax()), plan.pairs[0].problem
+    needed = ratios[column] * np.abs(problem.y).mean() / settings.intercept_scaling
+    nothing = total_loss(np.zeros(problem.y.size), problem) / problem.y.size
+    if not 0.5 * plan.pairs.lam.min() * needed**2 > _COSTS * nothing:
+        return ""
+    return (
+        f"column {column} of X is far from zero ({means[column]:.4g} on average, with a standard "
+        f"deviation of {deviations[column]:.3g}), and the intercept is regularised"
+    )
+
+
+def _lacks_intercept(result: Result, problem: Problem) -> bool:
+    """Tell whether a model has learnt little, and multiples of it with an intercept far more.
+
+    Of a small w rounding and ``tol`` may have chosen the sign.
+    """
+    decisions, examples = result.margins - result.margins.mean(), problem.examples
+    size, loss = float(decisions.std()), total_loss(result.margins, problem)
+    if not (size > 0.0 and loss > 0.5 * total_loss(np.zeros(decisions.size), problem)):
+        return False
+    losses = []
+    factors = np.abs(problem.y).mean() / size * np.geomspace(0.1, 1e3, 9)
+    for factor in (*factors, *-factors):
+        scaled = factor * decisions
+        own = scaled + middle_of(*best_intercept(scaled, examples))
+        losses.append([total_loss(own, problem), total_loss(factor * result.margins, problem)])
+    with_own, without = np.min(losses, axis=0)
+    return bool(with_own < 0.5 * min(without, loss))
+
+
+def _warn_of_far_column(name: str, results: Results, plan: FitPlan, *, stacklevel: int) -> None:
+    """Say so if a linear model has learnt little, as its intercept costs too much.
+
+    Parameters
+    ----------
+    name : str
+        Of the estimator.
+    results : Results
+    plan : FitPlan
+    stacklevel : int
+        Of the warning, seen from here.
+
+    Warns
+    -----
+    UserWarning
+        Once, with the cure.
+    """
+    batch, cause = plan.settings.options.batch_size, _far_column(plan)
+    if not cause:
+        return
+    for pair, result in zip(plan.pairs, results, strict=True):
+        has_epoch = plan.settings.polish or result.n_steps * batch >= pair.problem.y.size
+        if has_epoch and _lacks_intercept(result, pair.problem):
+            break
+    else:
+        return
+    warnings.warn(
+        f"{name} has learnt little, since {cause}: {_CENTRE}.", UserWarning, stacklevel=stacklevel
+    )
+
+
+_CENTRE = "scale the features, as StandardScaler does, or set fit_intercept='free'"
 
 
 #: Predictions are far too close to their median if so many times their distance from it is better.

@@ -638,6 +638,15 @@ SUM_ROUNDING = 64.0 * _EPS
 _MOST_LOST = 1e-3
 
 
+#: How negative the value of a point with itself may be, relative to the largest, by rounding.
+_DOUBT = 1e-5
+
+
+def may_be_definite(diagonal: np.ndarray) -> bool:
+    """Tell whether a kernel with these values of points with themselves may be semi-definite."""
+    return bool(diagonal.min(initial=0.0) >= -_DOUBT * np.abs(diagonal).max(initial=0.0))
+
+
 def most_scaling(lam: float) -> float:
     """Return the largest constant feature beside which margins keep their digits."""
     return (_MOST_LOST * lam / _EPS) ** 0.5

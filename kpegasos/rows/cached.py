@@ -25,7 +25,7 @@ from kpegasos.core.state import (
 from kpegasos.core.views import KernelView, add_rows_together
 from kpegasos.kernels.decision import kernel_product
 from kpegasos.kernels.matrix import KernelMatrix
-from kpegasos.rows.base import KernelSource, Steps
+from kpegasos.rows.base import KernelSource, Steps, may_be_definite
 from kpegasos.rows.budget import (
     budget_mb,
     cache_capacity,
@@ -575,6 +575,7 @@ class CachedRows(KernelSource):
         check_budget("cached", cached_mb_needed(values), mb, values)
         self._values = values
         self._know(values)
+        self.positive_definite &= may_be_definite(values.diagonal)
         tile_rows = optional(as_integer, "tile_rows", tile_rows, least=1) or tuning.TILE_ROWS
         tile_draws = optional(as_integer, "tile_draws", tile_draws, least=1) or tuning.TILE_DRAWS
         capacity = cache_capacity(values, mb)

@@ -12,7 +12,14 @@ from kpegasos.kernels import gemm
 from kpegasos.kernels.base import InnerProductKernel
 from kpegasos.kernels.exact import ExactProducts
 from kpegasos.kernels.matrix import KernelMatrix
-from kpegasos.rows.base import Evaluated, KernelSource, Steps, TrainingPoints, run_loop
+from kpegasos.rows.base import (
+    Evaluated,
+    KernelSource,
+    Steps,
+    TrainingPoints,
+    may_be_definite,
+    run_loop,
+)
 from kpegasos.utils import tuning
 from kpegasos.utils.patience import heed
 from kpegasos.utils.validation import as_flag, as_integer, shown
@@ -70,6 +77,7 @@ class GramRows(KernelSource, unchanging=True):
             self.gram.diagonal().astype(np.float64) + self.kernel_offset,
             self.kernel_offset,
         )
+        self.positive_definite &= may_be_definite(self.gram.diagonal())
         self.tolerated_error = _SPACING[self.gram.dtype] * self.largest
 
     @classmethod

@@ -133,7 +133,8 @@ REFUSED = [
     ("y must be a non-empty vector of labels", "y", [[], 1, [[1, -1]], [[1], [1, -1]], {1, -1}]),
     ("y must have no masked", "y", [np.ma.array([1, -1], mask=[True, False])]),
     ("lam must be a positive finite", "lam", [0, -1, np.nan, np.inf, "1", True, [1], 10**400]),
-    ("C must be a positive finite", "C", [0, -1, np.nan, np.inf, "1", True, [1], 10**400]),
+    ("C must be a positive finite", "C", [0, -1, np.nan, -np.inf, "1", True, [1], 10**400]),
+    ("C must be finite, and large for a hard margin", "C", [np.inf, np.float32(np.inf)]),
     # Numbers next to the ends of float64 have few digits, or squares that are none.
     ("lam must be at least", "lam", [1e-200]),
     ("lam must be at most", "lam", [1e200]),

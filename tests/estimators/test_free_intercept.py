@@ -1,11 +1,14 @@
 """``fit_intercept="free"``: the models of SVC and SVR."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from covering import each_pair
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine, make_moons
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.preprocessing import StandardScaler
@@ -13,6 +16,7 @@ from sklearn.svm import SVC, SVR
 
 import kpegasos
 from kpegasos import LinearPegasosSVC, LinearPegasosSVR, PegasosSVC, PegasosSVCCV, PegasosSVR
+from kpegasos.fitting.pairs import far_centre
 
 EXACT = {"fit_intercept": "free", "polish": True, "tol": 1e-6, "random_state": 0}
 
@@ -97,6 +101,79 @@ def test_linear_plain_fit_is_that_of_the_linear_kernel():
     assert_array_equal(by_vector.alpha_, by_rows.alpha_)
     assert_allclose(by_vector.intercept_, by_rows.intercept_, rtol=1e-9)
     assert_allclose(by_vector.objective_, by_rows.objective_, rtol=1e-9)
+
+
+# --- columns far from zero ------------------------------------------------------------------------
+
+
+def far_data(n_classes):
+    """Columns of years and of a million beside small ones; numbers for one class."""
+    rng = np.random.default_rng(0)
+    small, years = rng.normal(size=(120, 3)), 2000.0 + rng.integers(20, size=(120, 1))
+    X = np.hstack((-1e6 + rng.normal(size=(120, 1)), small, years))
+    y = small[:, 0] + 0.2 * (years[:, 0] - 2010.0)
+    return X, y if n_classes == 1 else np.digitize(y, [0.0, 1.0][: n_classes - 1])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_classes", [1, 2, 3])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_linear_kernel_does_not_mind_columns_far_from_zero(n_classes, dtype):
+    """Beside a square of the column, values of the small ones are rounding."""
+    X, y = far_data(n_classes)
+    X, Estimator = X.astype(dtype), PegasosSVR if n_classes == 1 else PegasosSVC
+    model = Estimator(kernel="linear", **EXACT | {"tol": 1e-3}).fit(X, y)
+    assert np.max(model.relative_gap_) <= 1e-3
+    assert_array_equal(model.support_vectors_, X[model.support_])
+    # The same columns less their means have the same problem.
+    wide = X.astype(np.float64)
+    centred = Estimator(kernel="linear", **EXACT).fit(wide - wide.mean(axis=0), y)
+    assert_allclose(model.objective_, centred.objective_, rtol=1e-3)
+    if n_classes > 1:
+        model.set_params(decision_function_shape="ovo")
+    found = (model.predict if n_classes == 1 else model.decision_function)(X)
+    by_weights = X @ model.coef_.T + model.intercept_
+    assert_allclose(
+        found.reshape(by_weights.shape), by_weights, atol=1e-6 if dtype is np.float64 else 1e-2
+    )
+    low, high = model.intercept_interval_.T
+    assert (low <= model.intercept_).all()
+    assert (model.intercept_ <= high).all()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_models_of_far_columns_are_read_in_any_form(n_classes, tmp_path):
+    X, y = far_data(n_classes)
+    model = PegasosSVC(kernel="linear", decision_function_shape="ovo", **EXACT).fit(X, y)
+    decisions = model.decision_function(X)
+    assert_allclose(model.decision_function(csr_array(X)), decisions, atol=1e-8)
+    assert_allclose(model.to_sklearn().decision_function(X), decisions, atol=1e-8)
+    model.to_libsvm(tmp_path / "model")
+    again = PegasosSVC.from_libsvm(tmp_path / "model", n_features=X.shape[1])
+    assert_array_equal(again.predict(X), model.predict(X))
+    pytest.importorskip("skops")
+    kpegasos.save(model, tmp_path / "native")
+    assert_array_equal(kpegasos.load(tmp_path / "native").decision_function(X), decisions)
+
+
+def test_linear_kernel_learns_beside_a_column_of_tens_of_millions():
+    rng = np.random.default_rng(0)
+    X = np.hstack((1e7 * (7.0 + rng.random((300, 1))), rng.normal(size=(300, 3))))
+    y = X[:, 1] > 0.0
+    model = PegasosSVC(kernel="linear", fit_intercept="free", polish=True, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="that is mostly rounding"):
+        model.fit(X, y)
+    assert model.score(X, y) > 0.95
+
+
+def test_far_columns_are_those_whose_differences_from_their_mean_are_exact():
+    X = np.array([[2000.0, -3.0, 1.0, 0.0], [2020.0, -1.5, 2.1, 0.0], [2001.0, -2.0, 1.0, 0.0]])
+    centre = far_centre(X)
+    assert_array_equal(centre != 0.0, [True, True, False, False])
+    for value, middle in zip(X[:, :2].ravel(), np.tile(centre[:2], 3), strict=True):
+        assert Fraction(value - middle) == Fraction(value) - Fraction(middle)
+    assert far_centre(X[:, 2:]) is None
+    assert far_centre(csr_array(X)) is None
 
 
 # --- searches -------------------------------------------------------------------------------------

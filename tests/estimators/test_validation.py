@@ -327,6 +327,62 @@ def test_column_that_hides_the_others_from_distances_is_told():
         assert not any(warning.category is UserWarning for warning in found)
 
 
+YEARS = np.linspace(2000.0, 2020.0, 100)[:, None]
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        PegasosSVC(kernel="linear"),
+        PegasosSVC(kernel="linear", polish=True),
+        LinearPegasosSVC(polish=True),
+    ],
+    ids=str,
+)
+def test_column_that_a_regularised_intercept_cannot_make_up_for_is_told(model):
+    """Separable, certified, and right for every other example."""
+    y = (YEARS[:, 0] > 2010.0).astype(int)
+    (warning,) = caught(model.set_params(random_state=0), YEARS, y)
+    assert warning.category is UserWarning
+    assert warning.filename == __file__
+    text = "column 0 of X is far from zero (2010 on average, with a standard deviation of 5.83)"
+    for part in (text, "StandardScaler", "fit_intercept='free'"):
+        assert part in str(warning.message)
+    assert model.score(YEARS, y) == 0.5
+    assert model.set_params(fit_intercept="free").fit(YEARS, y).score(YEARS, y) > 0.95
+    model.set_params(fit_intercept=True)
+    assert caught(model, YEARS - 2010.0, y) == []
+
+
+def test_fit_that_a_far_column_ruins_says_so():
+    X = np.hstack((1e7 * (7.0 + np.random.default_rng(0).random((100, 1))), YEARS - 2010.0))
+    model = PegasosSVC(kernel="linear", polish=True, random_state=0)
+    (warning,) = caught(model, X, (YEARS[:, 0] > 2010.0).astype(int))
+    assert warning.category is ConvergenceWarning
+    assert "fit_intercept='free', since column 0 of X is far from zero" in str(warning.message)
+
+
+def test_rounding_is_told_with_what_leaves_less_of_it():
+    """And not with what is set already."""
+    X, y = SCALED
+    options = {"C": 1e10, "polish": True, "tol": 1e-9, "max_time": 2.0, "random_state": 0}
+    for parameters, rows, remedy in (
+        ({}, X, "mostly rounding; "),
+        ({"row_dtype": "float64"}, X.astype(np.float32), "mostly rounding; "),
+        (
+            {"row_dtype": "float32"},
+            X,
+            "mostly rounding, of which row_dtype='float64' leaves less; ",
+        ),
+        ({}, X.astype(np.float32), ", of which row_dtype='float64' leaves less; "),
+    ):
+        (warning, *_) = caught(PegasosSVC(**options, **parameters), rows, y > 0)
+        assert remedy in str(warning.message)
+    model = PegasosSVR(epsilon=0.0, polish=True, tol=1e-8, random_state=0)
+    (warning,) = caught(model, X, 1e12 + X[:, 0])
+    assert "mostly rounding beside targets of about 1e+12 (subtract that" in str(warning.message)
+
+
 @pytest.mark.parametrize("parameters", [{}, {"polish": True}], ids=str)
 @pytest.mark.parametrize("Estimator", [PegasosSVR, LinearPegasosSVR])
 def test_targets_whose_size_leaves_nothing_to_learn_are_told(Estimator, parameters):

@@ -103,7 +103,7 @@ def test_a_run_that_was_stopped_goes_on(questions, monkeypatch):
 
 def test_values_that_are_not_positive_semi_definite_are_noticed():
     """Whatever their kernel has promised."""
-    wrong = GRAM - 3.0 * np.eye(N)
+    wrong = 4.0 * GRAM - 3.0 * np.diag(GRAM.diagonal())  # which does not show it
     run = PathRun(LABEL, WEIGHTS, GramRows(wrong), CS, tol=1e-2, max_epochs=10)
     run.advance(Stopper())
     with pytest.raises(ValueError, match="kernel must be positive semi-definite for certified"):

@@ -11,6 +11,7 @@ from sklearn.datasets import make_blobs, make_moons
 from solver_cases import finished_run
 
 from kpegasos import (
+    CallableKernel,
     GramRows,
     PegasosSVC,
     linear_rows,
@@ -164,6 +165,19 @@ def test_indefinite_matrix_is_still_found(indefinite):
     with pytest.raises(ValueError, match="positive semi-definite"):
         sdca(problem, GramRows(gram), max_epochs=50, random_state=0)
     assert np.isnan(pegasos(problem, GramRows(gram), epochs=20, random_state=0).gap)
+
+
+@pytest.mark.parametrize("cache", ["precomputed", "cached"])
+def test_kernel_with_a_negative_diagonal_is_not_believed(cache):
+    """The constant feature hides it: all values are zero beside it, and nothing is contradicted."""
+    nowhere = CallableKernel(lambda A, B: -np.ones((len(A), len(B))))
+    problem = make_problem(SIGNS, 1e-2)
+    rows = make_rows(X, nowhere, cache=cache, intercept_scaling=1.0)
+    assert np.isnan(pegasos(problem, rows, epochs=2, random_state=0).gap)
+    with pytest.raises(ValueError, match="positive semi-definite"):
+        sdca(problem, rows)
+    model = PegasosSVC(kernel="precomputed").fit(-np.ones((Y.size, Y.size)), Y)
+    assert np.isnan(model.duality_gap_)
 
 
 # --- bounds and records ---------------------------------------------------------------------------
