@@ -11,7 +11,6 @@ from sklearn.datasets import make_blobs, make_moons
 from solver_cases import finished_run
 
 from kpegasos import (
-    CallableKernel,
     GramRows,
     PegasosSVC,
     linear_rows,
@@ -21,6 +20,7 @@ from kpegasos import (
     pegasos,
     sdca,
 )
+from kpegasos.kernels.base import CallableKernel
 from kpegasos.solvers.polish import polish
 from kpegasos.utils.patience import CutShort, heeding
 
