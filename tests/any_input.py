@@ -22,7 +22,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from scipy import sparse
 from sklearn.base import is_regressor
-from sklearn.datasets import make_blobs, make_moons
+from sklearn.datasets import make_moons
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
@@ -43,108 +43,75 @@ _ALWAYS = {
     "Cs", "ax", "classes", "cv", "dpi", "epochs", "gammas", "grid_resolution", "hold", "lam",
     "max_epochs", "max_time", "n_features", "n_samples",
 }  # fmt: skip
-#: Values of parameters; the first is the usual one.
+#: Values of parameters that must be given, of all callables and of one.
 VALUES = {
-    "C": ("1.0", "30"),
-    "Cs": ("[0.1, 1.0, 10.0]", "np.array([10, 1])"),
-    "K": ("X @ X.T",),
-    "X": ("X", "X.tolist()", "X.astype('f')", "sparse.csr_matrix(X)", "X[:, ::-1]", "X3"),
-    "accuracy": ("0.1", "[0.1, 1]"),
-    "alpha": ("np.ones(24)",),
-    "ax": ("Figure().subplots()",),
-    "bound": ("lambda n_steps: 1 / n_steps",),
-    "batch_size": ("1", "7"),
-    "cache": ("'auto'", "'precomputed'", "'cached'", "'streamed'"),
-    "cache_mb": ("1024.0", "1"),
-    "chunk_size": ("10", "1"),
-    "chunks": ("kpegasos.ArrayChunks(X, y, chunk_size=10)", "[(X, y)]", "lambda: iter([(X, y)])"),
-    "classes": ("[0, 1]",),
-    "coef0": ("0.0", "1"),
-    "counts": ("np.arange(24)",),
-    "curves": ("{'gap': [0.5, 0.2, 0.1]}",),
-    "cv": ("2",),
-    "cv_results": ("searched().cv_results_",),
-    "decisions": ("np.where(y == 1, 0.7, -0.3)",),
-    "degree": ("3", "2"),
-    "delta": ("0.1", "[0.1, 0.3]"),
-    "deviation": ("2.0", "[0, 1]"),
-    "dpi": ("20.0",),
-    "draws": ("np.arange(24)", "[0, 5, 5, 23]"),
-    "epochs": ("3", "0.5"),
-    "estimator": ("fitted(PegasosSVC)", "fitted(LinearPegasosSVC)"),
-    "excess": ("0.5", "[0, 1]"),
-    "fit_intercept": ("True", "False"),
-    "function": ("lambda a, b: float(a @ b)",),
-    "gamma": ("1.0", "0.5"),
-    "gammas": ("[1.0]", "2"),
-    "gradient_norm": ("1.0", "[1, 2]"),
-    "gram": ("X @ X.T",),
-    "grid_resolution": ("5",),
-    "history": ("animation().history",),
-    "hold": ("0.1",),
-    "intercept_scaling": ("1.0", "2"),
-    "iterates": ("[(1, np.ones(2)), (5, np.zeros(2), np.ones(2), np.ones(24))]",),
-    "kernel": ("'rbf'", "'linear'", "2 * kpegasos.RBF(2.0)", "'laplacian'", "'poly'"),
-    "lam": ("0.1", "1"),
-    "largest": ("1.0", "[1, 2]"),
-    "margins": ("np.linspace(-1, 2, 24)",),
-    "max_epochs": ("20",),
-    "max_time": ("20", "0.5"),
-    "model": ("fitted(PegasosSVC)", "fitted(PegasosSVC).history_"),
-    "n_draws": ("30",),
-    "n_features": ("5",),
-    "n_jobs": ("None", "2"),
-    "n_samples": ("24",),
-    "n_steps": ("50", "3"),
-    "name": ("'moons'", "'rbf'"),
-    "polish": ("False", "True"),
-    "positions": ("[1, 2, 3]",),
-    "problem": ("kpegasos.make_problem(2 * y - 1, 0.1)",),
-    "projection": ("False", "True"),
-    "radius": ("1.0", "[1, 2]"),
-    "random_state": ("0", "7"),
-    "regret": ("0.1", "[-1, 1]"),
-    "rows": ("rows('precomputed')", "rows('cached')", "rows('streamed')", "rows('linear')"),
-    "runs": ("fitted(PegasosSVC).history_",),
-    "sample_weight": ("None", "weight", "weight.tolist()"),
-    "scores": ("[[0.5, 0.7, 0.6], [0.4, np.nan, 0.8]]",),
-    "search": ("searched()",),
-    "share": ("0.5", "[0.1, 0.9]"),
-    "step": ("None", "lambda t, lam: 1 / (lam * t)"),
-    "support_vectors": ("X",),
-    "tol": ("0.25", "0.01"),
-    "validation_fraction": ("0.25",),
-    "values": ("np.linspace(-1, 1, 20).reshape(5, 4)",),
-    "xx": ("np.arange(4)",),
-    "y": ("y", "y.tolist()", "np.where(y, 'b', 'a')", "y3"),
-    "yy": ("np.arange(5)",),
-    # of one callable
-    "CachedRows.values": ("kpegasos.KernelMatrix(kpegasos.RBF(), X)",),
-    "FeatureRows.X": ("X", "X.astype('f')", "sparse.csr_matrix(X)"),
-    "KernelMatrix.kernel": ("kpegasos.RBF(2.0)", "kpegasos.Laplacian() + kpegasos.Linear()"),
-    "LinearPegasosSVR.from_libsvm.path": ("libsvm(LinearPegasosSVR)",),
-    "PegasosSVC.from_libsvm.path": ("libsvm(PegasosSVC)",),
-    "PegasosSVR.from_libsvm.path": ("libsvm(PegasosSVR)",),
-    "RegularizationPathDisplay.values": ("[0.5, 0.7, 0.6]",),
-    "RegularizationPathDisplay.dual_bounds": ("[0.4, 0.5, 0.5]",),
-    "RegularizationPathDisplay.standard_errors": ("[0.1, 0.1, 0.1]",),
-    "RegularizationPathDisplay.from_path.path": ("solutions()",),
-    "TrainingAnimation.from_estimator.estimator": ("PegasosSVC(epochs=2)",),
-    "TrainingAnimation.save.path": ("'a.gif'",),
-    "ValidationSurfaceDisplay.gammas": ("[0.5, 2.0]",),
-    "fit_chunks.estimator": ("LinearPegasosSVC()", "LinearPegasosSVR()"),
-    "kernel_history.iterates": ("[(1, np.ones(24)), (5, np.zeros(24), np.ones(24))]",),
-    "load.path": ("stored()",),
-    "make_kernel.kernel": ("'poly'",),
-    "make_problem.y": ("2 * y - 1",),
-    "make_text_like.n_features": ("2000",),
-    "save.path": ("'a.skops'",),
-    "to_libsvm.path": ("'a.model'",),
+    "Cs": "[0.1, 1.0, 10.0]",
+    "K": "X @ X.T",
+    "X": "X",
+    "ax": "Figure().subplots()",
+    "chunks": "kpegasos.ArrayChunks(X, y, chunk_size=10)",
+    "classes": "[0, 1]",
+    "cv": "2",
+    "delta": "0.1",
+    "deviation": "2.0",
+    "dpi": "20.0",
+    "draws": "np.arange(24)",
+    "epochs": "3",
+    "estimator": "fitted(PegasosSVC)",
+    "excess": "0.5",
+    "function": "lambda a, b: float(a @ b)",
+    "gammas": "[1.0]",
+    "gradient_norm": "1.0",
+    "gram": "X @ X.T",
+    "grid_resolution": "5",
+    "history": "animation().history",
+    "hold": "0.1",
+    "iterates": "[(1, np.ones(2)), (5, np.zeros(2), np.ones(2), np.ones(24))]",
+    "lam": "0.1",
+    "largest": "1.0",
+    "max_epochs": "20",
+    "max_time": "20",
+    "model": "fitted(PegasosSVC)",
+    "n_draws": "30",
+    "n_features": "5",
+    "n_samples": "24",
+    "n_steps": "50",
+    "name": "'moons'",
+    "problem": "kpegasos.make_problem(2 * y - 1, 0.1)",
+    "radius": "1.0",
+    "regret": "0.1",
+    "rows": "kpegasos.make_rows(X, gamma=2.0, intercept_scaling=1.0)",
+    "runs": "fitted(PegasosSVC).history_",
+    "scores": "[[0.5, 0.7, 0.6], [0.4, np.nan, 0.8]]",
+    "search": "searched()",
+    "values": "np.linspace(-1, 1, 20).reshape(5, 4)",
+    "xx": "np.arange(4)",
+    "y": "y",
+    "yy": "np.arange(5)",
+    "CachedRows.values": "kpegasos.KernelMatrix(kpegasos.RBF(), X)",
+    "KernelMatrix.kernel": "kpegasos.RBF(2.0)",
+    "PegasosSVC.from_libsvm.path": "libsvm(PegasosSVC)",
+    "PegasosSVR.from_libsvm.path": "libsvm(PegasosSVR)",
+    "RegularizationPathDisplay.values": "[0.5, 0.7, 0.6]",
+    "RegularizationPathDisplay.from_path.path": "solutions()",
+    "TrainingAnimation.from_estimator.estimator": "PegasosSVC(epochs=2)",
+    "TrainingAnimation.plot.ax": "None",
+    "TrainingAnimation.save.path": "'a.gif'",
+    "ValidationSurfaceDisplay.gammas": "[0.5, 2.0]",
+    "fit_chunks.estimator": "LinearPegasosSVC()",
+    "kernel_history.iterates": "[(1, np.ones(24)), (5, np.zeros(24), np.ones(24))]",
+    "load.path": "stored()",
+    "make_kernel.kernel": "'poly'",
+    "make_problem.y": "2 * y - 1",
+    "make_text_like.n_features": "2000",
+    "save.path": "'a.skops'",
+    "to_libsvm.path": "'a.model'",
 }
-VALUES |= {f"{name}.y": ("2 * y - 1",) for name in reference.__all__}
-_OF_ANIMATIONS = "X", "alpha", "values", "xx", "y", "yy"
-VALUES |= {f"TrainingAnimation.{name}": (f"animation().{name}",) for name in _OF_ANIMATIONS}
-VALUES["TrainingAnimation.plot.ax"] = ("None",)
+VALUES |= {f"{name}.y": "2 * y - 1" for name in reference.__all__}
+VALUES |= {
+    f"TrainingAnimation.{name}": f"animation().{name}"
+    for name in ("X", "alpha", "values", "xx", "y", "yy")
+}
 #: Values that hardly any parameter means.
 _NASTY = """
 None float('nan') float('inf') -float('inf') 0 -1 0.0 -0.5 0.5 2.5 1e308 -1e308 1e-320 10**30
@@ -173,6 +140,8 @@ _ENDLESS = ("2**63", "10**30", "1e308", "np.uint64(2**64-1)")
 _NOT_TRIED = {
     "fit_chunks.epochs": _ENDLESS,
     "TrainingAnimation.save.hold": ("2.5", *_ENDLESS),
+    # scikit-learn squares what is predicted.
+    "LinearPegasosSVR.score.X": ("np.full((24,2),1e308)",),
     "make_text_like.n_samples": _ENDLESS,
     "iterates": ("sparse.coo_matrix((24,2))",),
 } | dict.fromkeys(
@@ -183,7 +152,6 @@ _NOT_TRIED = {
 # --- values ---------------------------------------------------------------------------------------
 
 MOONS = make_moons(24, noise=0.2, random_state=0)
-_BLOBS = make_blobs(24, centers=3, n_features=2, random_state=1)
 
 
 def _unfitted(kind):
@@ -195,12 +163,6 @@ def _unfitted(kind):
 def fitted(kind):
     """A model that nobody modifies."""
     return _unfitted(kind).fit(*MOONS)
-
-
-def _rows(kind):
-    if kind == "linear":
-        return kpegasos.linear_rows(MOONS[0], intercept_scaling=1.0)
-    return kpegasos.make_rows(MOONS[0], cache=kind, gamma=2.0, intercept_scaling=1.0)
 
 
 @cache
@@ -241,10 +203,9 @@ def _solutions():
 
 _NAMES = {
     "Decimal": Decimal, "Figure": Figure, "Fraction": Fraction, "OrderedDict": OrderedDict,
-    "Path": Path, "SVC": SVC, "X": MOONS[0], "X3": _BLOBS[0], "animation": _animation,
-    "fitted": fitted, "io": io, "kpegasos": kpegasos, "libsvm": _libsvm, "np": np, "rows": _rows,
-    "searched": _searched, "solutions": _solutions, "sparse": sparse, "stored": _stored,
-    "weight": np.linspace(0.5, 2.0, 24), "y": MOONS[1], "y3": _BLOBS[1],
+    "Path": Path, "SVC": SVC, "X": MOONS[0], "animation": _animation, "fitted": fitted, "io": io,
+    "kpegasos": kpegasos, "libsvm": _libsvm, "np": np, "searched": _searched,
+    "solutions": _solutions, "sparse": sparse, "stored": _stored, "y": MOONS[1],
 }  # fmt: skip
 
 
@@ -265,21 +226,27 @@ class Target(NamedTuple):
     call: Callable[..., Any]
     parameters: tuple[str, ...]
     required: tuple[str, ...]
+    defaults: dict[str, Any]
     check: Callable[[Any, dict[str, Any]], None]
 
-    def values(self, parameter):
-        """Expressions of values that a parameter takes."""
-        return self._of(parameter, VALUES)
+    def usual(self):
+        """Expressions of the parameters that must be given."""
+        return {parameter: self._of(parameter, VALUES) for parameter in self.required}
 
-    def nasty(self, parameter):
-        """Expressions of values that it hardly means."""
-        refused = self._of(parameter, _NOT_TRIED)
-        return [text for text in NASTY if text not in refused]
+    def nasty(self):
+        """Each parameter with each value, an expression, that it hardly means."""
+        for parameter in self.parameters:
+            left_out = self._of(parameter, _NOT_TRIED) or ()
+            yield from ((parameter, text) for text in NASTY if text not in left_out)
+
+    def numbers(self):
+        """The parameters that are numbers, with their usual values."""
+        return {name: value for name, value in self.defaults.items() if type(value) in (int, float)}
 
     def _of(self, parameter, table):
         method = self.name.rpartition(".")[2]
         names = (f"{self.name}.{parameter}", f"{method}.{parameter}", parameter)
-        return next((table[name] for name in names if name in table), ())
+        return next((table[name] for name in names if name in table), None)
 
     @property
     def is_slow(self):
@@ -297,9 +264,9 @@ def _target(name, call, *signatures, check=None, also=()):
         if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) and p.name != "self"
     ]
     given = [p.name for p in named if p.default is p.empty or p.name in _ALWAYS]
-    return Target(
-        name, call, tuple([*(p.name for p in named), *also]), tuple(given), check or returned
-    )
+    defaults = {p.name: p.default for p in named}
+    names = (*defaults, *also)
+    return Target(name, call, names, tuple(given), defaults, check or returned)
 
 
 def _elsewhere(call, *given, **arguments):
@@ -358,7 +325,7 @@ def _of_a_display(name, kind):
         elif len(inspect.signature(function).parameters) > 1:
 
             def call(method=method, **arguments):
-                usual = {p: make(constructor.values(p)[0]) for p in constructor.required}
+                usual = {name: make(text) for name, text in constructor.usual().items()}
                 return _elsewhere(getattr(kind(**usual), method), **arguments)
 
             yield _target(f"{name}.{method}", call, function)
