@@ -76,7 +76,6 @@ def limit_of(node):
     return COMPILED if is_compiled(node) else FUNCTION
 
 
-EXPORTS = ("estimators", "exports.py")
 DEFINITIONS = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -161,24 +160,6 @@ def taken_from_other_rooms(path):
 def test_no_room_takes_a_private_name_from_another():
     inside = [path for path in MODULES if path.parent != PACKAGE]
     assert faults(inside, taken_from_other_rooms) == {}
-
-
-def old_names_in(path):
-    old = {"n_iter"} if "experiments" in path.parts else {"n_iter", "n_iter_"}
-    return old & {
-        getattr(node, field, None)
-        for node in ast.walk(tree_of(path))
-        for field in ("arg", "id", "attr")
-    }
-
-
-def test_old_name_of_the_step_count_is_gone():
-    """A pass over the data is an epoch, a step is a step; scikit-learn's ``n_iter`` is neither.
-
-    Experiments ask peers for their ``n_iter_``, and exports give it to them.
-    """
-    named = [path for path in SOURCES if "n_iter" in path.read_text(encoding="utf-8")]
-    assert faults([path for path in named if path.parts[-2:] != EXPORTS], old_names_in) == {}
 
 
 def test_every_compiled_function_has_the_cache_of_the_house():

@@ -14,7 +14,7 @@ import signal
 import sys
 import threading
 import time
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from unittest import mock
 
@@ -31,7 +31,6 @@ from kpegasos import (
     fit_chunks,
     make_problem,
     make_rows,
-    pegasos,
     regularization_path,
 )
 from kpegasos.utils import tuning
@@ -54,7 +53,7 @@ def trial(rng):
 def early(rng):
     """End something that a moment suffices for."""
     handler = signal.getsignal(signal.SIGINT)
-    kind = pick(rng, [_fault, _fault, _fault, _reused_rows, _fit, _fit])
+    kind = pick(rng, [_fault, _fault, _fit])
     is_small = some(rng, 0.8) and kind is not _fit
     with mock.patch.multiple(tuning, **SMALL) if is_small else nullcontext():
         outcome = in_time(kind, rng)
@@ -207,31 +206,6 @@ def _fault(rng):
     call(estimator, Fault(Exception))
     assert model_of(estimator) == whole, "the next call makes another model"
     return f"{'the model before' if now == before else 'some chunks'} after an error in {how}"
-
-
-def _reused_rows(rng):
-    """Rows in which an error struck go on to give the right values, and no state is cut in half."""
-    X, y = _blobs(rng, 60, classes=[2])
-    task = make_problem(2.0 * y - 1.0, lam=power(rng, -4, -1))
-    given = {"cache": pick(rng, ["cached", "cached", "streamed"]), "cache_mb": pick(rng, [9, 0.05])}
-    average, n_steps = pick(rng, ["weighted", "suffix", None]), int(rng.integers(50, 300))
-    error, inside = pick(rng, [ValueError, MemoryError, KeyboardInterrupt]), some(rng, 0.5)
-
-    def run(rows, fault, state=None):
-        options = {"average": average, "n_steps": n_steps, "random_state": 0}
-        with fault.armed():
-            return pegasos(task, rows, state=copy.deepcopy(state), **options)
-
-    rows, never = make_rows(X, kernel_of_users, **given), Fault(error, inside=inside)
-    state = run(rows, Fault(error)).state
-    run(rows, never, state)
-    with suppress(error):
-        run(rows, Fault(error, rng.integers(1, never.seen + 2), inside=inside), state)
-    again = run(rows, Fault(error))
-    fresh = run(make_rows(X, kernel_of_users, **given), Fault(error))
-    np.testing.assert_array_equal(again.alpha, fresh.alpha)
-    np.testing.assert_allclose(again.margins, fresh.margins, rtol=1e-9, atol=1e-9)
-    return "rows are right after an error"
 
 
 # --- Ctrl-C ---------------------------------------------------------------------------------------

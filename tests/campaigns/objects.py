@@ -19,7 +19,7 @@ from sklearn.base import clone
 from kpegasos import PairwiseKernel, PegasosSVC
 from tests.campaigns.harness import check, pick, some
 
-CI_TRIALS = 12
+CI_TRIALS = 20
 
 KINDS = [OSError, KeyboardInterrupt, StopIteration]
 

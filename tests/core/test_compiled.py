@@ -40,7 +40,6 @@ def compiled_functions():
 def say(**found):
     functions = compiled_functions()
     found["misses"] = sum(sum(each.stats.cache_misses.values()) for each in functions.values())
-    found["steps"] = len(functions["primal_steps"].signatures) if functions else 0
     print(json.dumps(found))
 """
 
@@ -209,51 +208,6 @@ def test_compiled_code_is_made_of_the_sources_of_its_room(room):
 
 # --- what is compiled -----------------------------------------------------------------------------
 
-LISTENED = """
-from collections import Counter
-from numba.core import event
-import numpy as np
-import kpegasos
-
-phases, rng = [], np.random.default_rng(0)
-
-def fit(name, n_samples=300, **options):
-    X = rng.normal(size=(n_samples, 2))
-    with event.install_recorder("numba:compile") as recorder:
-        getattr(kpegasos, name)(random_state=0, **options).fit(X, X[:, 0] * X[:, 1] > 0)
-    begun = [each.data["dispatcher"].py_func for _, each in recorder.buffer if each.is_start]
-    phases.append(Counter(f"{each.__module__}.{each.__name__}" for each in begun))
-
-fit("PegasosSVC")
-fit("PegasosSVC", polish=True)
-fit("PegasosSVC", 2001, polish=True)
-fit("PegasosSVCCV", Cs=[1.0, 10.0], gammas=1)
-fit("PegasosSVC", average="suffix", projection=True, batch_size=3, tol=0.5, C=2, cache="cached")
-fit("PegasosSVC", average=None, sampling="uniform", n_steps=np.int32(7), class_weight="balanced")
-say(phases=phases)
-"""
-#: Large functions, by the first call that has them compiled; all else is small.
-FIRST = [
-    {"core.loops.primal_steps", "core.evaluation.evaluate_held", "core.draws.draw_epochs"},
-    {"core.working_sets.ascend", "core.working_sets.solve_sets", "core.ascents.alternate"},
-    set(),
-    {"core.path.follow", "core.path.path_sums", "core.path.remove_held_out"},
-    set(),
-    set(),
-]
-
-
-@pytest.mark.slow
-def test_large_functions_are_compiled_once_when_they_are_needed(tmp_path):
-    """Not for views, literals, or the other precision again; and nothing that makes strings."""
-    phases = in_fresh_process(LISTENED, tmp_path)["phases"]
-    large = set().union(*FIRST)
-    for phase, expected in zip(phases, FIRST, strict=True):
-        own = {name.removeprefix("kpegasos."): n for name, n in phase.items()}
-        assert {name: own[name] for name in large & set(own)} == dict.fromkeys(expected, 1)
-        assert not any("unicode" in name for name in own)
-        assert "core.small_runs.run_pairs" not in own  # takes longer than a pair by itself
-
 
 @with_compiler
 def test_who_waits_for_the_compiler_is_told_once(monkeypatch, capsys):
@@ -307,31 +261,6 @@ print(json.dumps(os.waitpid(child, 0)[1]))
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 def test_child_that_is_forked_while_a_thread_compiles_compiles_too(tmp_path):
     assert in_fresh_process(FORKED, tmp_path, PYTHONWARNINGS="ignore") == 0
-
-
-# --- views that the package does not define -------------------------------------------------------
-
-FOREIGN = """
-import elsewhere
-elsewhere.test_view_of_a_fourth_kind_runs_the_same_loop()
-say()
-"""
-
-
-@pytest.mark.slow
-def test_code_for_a_foreign_view_is_not_kept_for_processes_that_do_not_know_it(
-    cold_and_cache, tmp_path
-):
-    cold, cache = cold_and_cache
-    assert cold["steps"] == 2  # kernel rows, dense rows
-    assert cold["misses"] > 2
-    here = Path(__file__).parent
-    shutil.copy(here / "test_views.py", tmp_path / "elsewhere.py")
-    path = os.pathsep.join([str(tmp_path), str(here.parent), str(here.parents[1])])
-    found = in_fresh_process(FOREIGN, cache, PYTHONPATH=path)
-    assert found["steps"] == 2  # the foreign view, and the Gram matrix it is held against
-    warm = in_fresh_process(FIT, cache)
-    assert warm == cold | {"misses": 0}
 
 
 @pytest.mark.slow
@@ -497,8 +426,6 @@ def test_without_a_name_of_numba_functions_are_compiled_all_the_same(name, numba
 
 @with_compiler
 def test_code_of_the_package_and_of_others_call_each_other():
-    """Each is made by its own compiler."""
-
     @numba.njit
     def elsewhere(number):
         return np.ones(number).sum() + 1.0
@@ -506,10 +433,6 @@ def test_code_of_the_package_and_of_others_call_each_other():
     ours = compiled()(lambda number: elsewhere(number) + 1.0)
     theirs = numba.njit(lambda number: ours(number) + elsewhere(number))
     assert (theirs(2), ours(2), elsewhere(2)) == (7.0, 4.0, 3.0)
-    (code,), (others,) = ours.overloads.values(), theirs.overloads.values()
-    assert code.library._codegen is compiler._codegen()
-    assert others.library._codegen is cpu_target.target_context.codegen()
-    assert code.library._codegen is not others.library._codegen
 
 
 UNKEPT = """

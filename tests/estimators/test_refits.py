@@ -16,7 +16,15 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
-from kpegasos import RBF, Linear, LinearPegasosSVC, PegasosSVC
+from kpegasos import (
+    RBF,
+    Linear,
+    LinearPegasosSVC,
+    LinearPegasosSVR,
+    PegasosSVC,
+    PegasosSVCCV,
+    PegasosSVR,
+)
 from kpegasos.core.steps import InverseSquareRoot
 from kpegasos.kernels import decision
 from kpegasos.large.chunks import ArrayChunks, fit_chunks
@@ -275,3 +283,45 @@ def test_warm_start_belongs_to_functions_that_are_the_same_or_equal(one, other, 
     else:
         with pytest.raises(ValueError, match="warm_start=True goes on with the earlier fit"):
             clf.fit(X, y)
+
+
+AFTERWARDS = {
+    "C": 30.0, "lam": 0.5, "kernel": "poly", "gamma": 2.0, "fit_intercept": False, "average": None,
+    "intercept_scaling": 3.0, "projection": True, "class_weight": {0: 9.0}, "epsilon": 0.7,
+    "calibration": None,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        PegasosSVC(kernel="linear", **START),
+        PegasosSVC(loss="log_loss", **START),
+        LinearPegasosSVC(loss="log_loss", **START),
+        PegasosSVR(**START),
+        LinearPegasosSVR(**START),
+        PegasosSVCCV(2, gammas=1, cv=2, calibration="sigmoid", random_state=0),
+    ],
+    ids=str,
+)
+def test_what_happens_to_parameters_after_a_fit_changes_no_model(model, tmp_path):
+    """Nor an attribute of somebody else's, which no fit takes away."""
+    X, y = TWO
+    weight = {0: 2.0, 1: 1.0}
+    if hasattr(model, "class_weight"):
+        model.set_params(class_weight=weight)
+    model.fit(X, y).mine_ = 1
+
+    def told():
+        model.to_libsvm(tmp_path / "model")
+        names = [each for each in ("predict", "predict_proba") if hasattr(model, each)]
+        decisions = [getattr(model, name)(X) for name in names]
+        of_svc = model.to_sklearn().predict(X), model.decision_bounds(X)
+        return decisions, of_svc, (tmp_path / "model").read_text(), getattr(model, "coef_", None)
+
+    before = told()
+    weight[0] = 100.0
+    for name in [each for each in AFTERWARDS if hasattr(model, each)]:
+        model.set_params(**{name: AFTERWARDS[name]})
+        np.testing.assert_equal(told(), before, err_msg=name)
+    assert model.fit(X, y).mine_ == 1

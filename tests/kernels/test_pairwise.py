@@ -410,63 +410,6 @@ def test_noisy_values_are_asked_for_once():
     assert model.score(X, y) > 0.8
 
 
-# --- failures -------------------------------------------------------------------------------------
-
-FAILURES = {OSError: OSError, KeyboardInterrupt: KeyboardInterrupt, StopIteration: ValueError}
-
-
-class Failing:
-    """A kernel of strings, a part of which fails at a call, once."""
-
-    def __init__(self, place, kind, at):
-        self.left, self.kind, self.place = at, kind, place
-        self.kernel = PairwiseKernel(
-            self.told("function", lambda a, b: 2.0 * shared(a, b)),
-            prepare=self.told("prepare", letters),
-            diagonal=self.told("diagonal", lambda X: np.array([2.0 * shared(x, x) for x in X])),
-        )
-
-    def told(self, place, function):
-        def told(*arguments):
-            if place == self.place:
-                self.left -= 1
-                if self.left == 0:
-                    raise self.kind("once")
-            return function(*arguments)
-
-        return told
-
-
-@pytest.mark.parametrize("kind", FAILURES)
-@pytest.mark.parametrize("place", ["function", "prepare", "diagonal"])
-@pytest.mark.parametrize("at", [1, 5, 12])
-def test_failure_leaves_what_is_right(kind, place, at):
-    """Another fit in another order would else take one object for another."""
-    X, y = words(12)
-    failing = Failing(place, kind, at)
-    with pytest.raises(FAILURES[kind]):
-        fit(failing.kernel, X, y, polish=True)
-    fit(failing.kernel, *words(4, seed=1))
-    order = np.random.default_rng(0).permutation(12)
-    again, fresh = (
-        fit(each.kernel, [X[i] for i in order], y[order], polish=True, tol=1e-8)
-        for each in (failing, Failing(None, kind, at))
-    )
-    assert_array_equal(again.dual_coef_, fresh.dual_coef_)
-    assert_allclose(failing.kernel.block(X, X), 2.0 * gram(X), rtol=1e-12)
-
-
-def test_failure_in_a_prediction_leaves_the_next_one_right():
-    X, y = words(12)
-    failing = Failing("prepare", OSError, 15)
-    model = fit(failing.kernel, X, y)
-    strange, _ = words(8, seed=1)
-    with pytest.raises(OSError, match="once"):
-        model.predict(strange)
-    expected = fit(Failing(None, OSError, 0).kernel, X, y).decision_function(strange)
-    assert_array_equal(model.decision_function(strange), expected)
-
-
 # --- what is kept, and for how long ---------------------------------------------------------------
 
 
