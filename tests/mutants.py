@@ -55,7 +55,7 @@ ROOMS = {
         (
             "tests/rows",
             "tests/core/test_evaluation.py",
-            "tests/metamorphic/test_resources.py",
+            "tests/metamorphic/test_relations.py",
             *_SOLVERS,
         ),
     ),

@@ -5,8 +5,23 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import numpy as np
+from sklearn.datasets import make_blobs
 
+from kpegasos import PegasosSVCCV
 from kpegasos.model_selection import search as search_module
+
+
+def blobs(n_classes=2, n_samples=120, cluster_std=3.5):
+    return make_blobs(
+        n_samples, centers=n_classes, n_features=3, cluster_std=cluster_std, random_state=4
+    )
+
+
+def small(**changed):
+    """A search of two values of C and two of gamma over three folds."""
+    settings = {"Cs": [0.5, 5.0], "gammas": [0.02, 0.2], "cv": 3, "random_state": 0}
+    return PegasosSVCCV(**{**settings, **changed})
+
 
 CS, GAMMAS = [0.1, 1.0, 10.0], [0.5, 2.0]
 

@@ -43,10 +43,6 @@ def value(a, b):
     return shared + math.exp(-abs(x - z))
 
 
-def of_blocks(A, B):
-    return [[value(a, b) for b in B] for a in A]
-
-
 class Machine:
     """A kernel whose functions are counted, and fail when they are told to."""
 

@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 from solver_cases import LOSSES, TWO_LOSSES
 
 from kpegasos import losses
+from kpegasos.core import interior
 from kpegasos.core.evaluation import DualLine, largest_multiple, loss_errors, steepness
 from kpegasos.core.state import Examples, LoopParameters, PegasosOptions, new_state
 from kpegasos.core.views import KernelView
@@ -137,3 +138,48 @@ def test_maximise_in_box_does_not_know_the_scale_of_the_hessian():
     optimum, values = np.linspace(1e-6, 2e-6, 30), np.zeros(30)
     maximise_in_box(1e12 * hessian, 1e12 * hessian @ optimum, values, 3)
     assert_allclose(values, optimum, rtol=1e-4)
+
+
+# --- newton steps stay within the box and solve what they are said to solve -----------------------
+
+
+def newton(point, A, curvature):
+    """One predictor and corrector step at w = κ Aᵀβ; returns the share of it that was taken."""
+    n, d = A.shape
+    inverse, right = np.empty((2, n))
+    total = interior.inverse_barrier(point, inverse)
+    matrix = np.eye(d) / curvature + A.T @ (inverse[:, None] * A)
+    predicted = A @ np.linalg.solve(matrix, -A.T @ (inverse * point.gradient))
+    target = interior.correct(point, inverse, predicted, total, right)
+    slope = A @ np.linalg.solve(matrix, A.T @ (inverse * right))
+    return interior.move(point, inverse, predicted, slope, right, target)
+
+
+def problem(seed=0):
+    rng = np.random.default_rng(seed)
+    A, weight, curvature = rng.normal(size=(60, 4)), rng.uniform(0.2, 2.0, 60), 0.05
+    point = interior.start(weight, 0.1, 0.5)
+    return interior.replace_gradient(point, curvature * A @ (A.T @ point.beta) - weight), A, weight
+
+
+def test_steps_stay_inside_and_close_the_gap():
+    point, A, weight = problem()
+    for _ in range(10):
+        newton(point, A, 0.05)
+        for part in point[:4]:
+            assert (part > 0).all()
+        assert_allclose(point.beta + point.room, 1.0)
+        assert_allclose(point.low - point.high, point.gradient, atol=1e-12)
+        w = 0.05 * A.T @ point.beta
+        assert_allclose(point.gradient, A @ w - weight, atol=1e-10)
+    loss = np.maximum(-point.gradient, 0.0).sum()
+    primal, dual = 10.0 * w @ w + loss, weight @ point.beta - 10.0 * w @ w
+    assert primal - dual == pytest.approx(0.0, abs=1e-8 * primal)
+
+
+def test_vectors_of_another_length_are_refused():
+    point, _, _ = problem()
+    with pytest.raises(ValueError, match="vectors of a point must have shape"):
+        interior.inverse_barrier(point, np.empty(59))
+    with pytest.raises(ValueError, match="vectors of a point must have shape"):
+        interior.correct(point, np.empty(60), np.empty(61), 1.0, np.empty(60))

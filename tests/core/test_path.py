@@ -14,7 +14,6 @@ from path_cases import (
     LABEL,
     LAMS,
     OFFSET,
-    RNG,
     WEIGHTS,
     N,
     assert_same_path,
@@ -33,8 +32,6 @@ from kpegasos.core.path import (
     active_examples,
     gap_of_each,
     gather,
-    path_sums,
-    remove_held_out,
 )
 from kpegasos.core.state import Examples, PegasosOptions, new_state
 from kpegasos.core.views import KernelView
@@ -167,67 +164,6 @@ def test_follow_gives_a_cell_up_that_gains_nothing():
     assert (path.gaps < 1e-7).all()
     run(paused, pause=1)
     assert_same_path(paused, path)
-
-
-# --- what goes with it ----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("scale", [1e-3, 1.0])
-def test_gap_and_dual_are_those_of_the_best_multiple(scale):
-    """Of any dual variables, within the box."""
-    rng = np.random.default_rng(3)
-    path = make_path(most_sets=0)
-    starts = scale * rng.uniform(size=(path.lams.size, N)) * rng.integers(0, 2, N)
-    starts[path.signed[path.folds] == 0.0] = 0.0
-    path.alphas[:] = starts
-    path.images[:] = images_of(path)
-    run(path)
-    assert not path.n_sets.any()
-    assert_allclose(path.images, images_of(path), rtol=1e-12, atol=1e-12)
-    for cell in range(path.lams.size):
-        primal, dual = objectives(path, cell)
-        assert path.duals[cell] == pytest.approx(N * dual)
-        assert path.gaps[cell] == pytest.approx((primal - dual) / primal)
-        start = starts[cell - cell % LAMS.shape[1]]
-        lam, weight = path.lams[cell], WEIGHTS[path.folds[cell]]
-        values = [
-            naive.dual(share * start / start.max(), GRAM, LABEL, lam, weight, offset=OFFSET)
-            for share in np.linspace(0.0, 1.0, 30)
-        ]
-        assert dual >= max(values) - 1e-12
-
-
-def test_remove_held_out_leaves_images_of_the_others():
-    """Coefficients of all examples become those of a fold, and the image with them, by parts."""
-    path, (_, view) = make_path(), beginning()
-    moves = RNG.uniform(size=N) * LABEL
-    path.images[:] = (GRAM + OFFSET) @ moves
-    cells, members = np.array([0, 3]), np.arange(N)
-    for first, last in ((0, 12), (12, N)):
-        remove_held_out(path, cells, view, members, moves, first, last)
-    for cell in range(path.lams.size):
-        trained = WEIGHTS[path.folds[cell]] > 0.0 if cell in cells else np.full(N, True)
-        expected = (GRAM + OFFSET) @ np.where(trained, moves, 0.0)
-        assert_allclose(path.images[cell], expected, atol=1e-12)
-
-
-def test_path_sums_are_those_of_the_definitions():
-    path = make_path()
-    run(path)
-    rounding = np.linspace(1.0, 2.0, N)
-    coefs, margins, sums = np.empty((3, N)), np.empty((3, N)), np.empty((3, 7))
-    path_sums(path, 2, rounding, coefs, margins, sums)
-    for k, cell in enumerate([2, 3, 4]):
-        weight, lam = WEIGHTS[path.folds[cell]], path.lams[cell]
-        coef = path.alphas[cell] / (lam * N)
-        f = (GRAM + OFFSET) @ (coef * weight * LABEL)
-        assert_allclose(coefs[k], coef)
-        assert_allclose(margins[k], f, atol=1e-10)
-        loss = weight @ np.maximum(0.0, 1.0 - LABEL * f)
-        norm = (coef * weight * LABEL) @ f
-        expected = [loss, norm, coef @ weight, coef.max(), coef @ (weight * rounding)]
-        expected += [weight @ rounding, path.alphas[cell] @ weight]
-        assert_allclose(sums[k], expected, atol=1e-10)
 
 
 # --- which examples of a hard cell are gone over alone, and the kernel values between them --------

@@ -11,9 +11,6 @@ from kpegasos.core.working_sets import (
     ADD_MOVES,
     DONE,
     LEFT,
-    MEMBERS,
-    NEED_ROWS,
-    WANTED,
     add_moves,
     ascend,
     choose_largest,
@@ -58,29 +55,6 @@ def test_ascend_raises_the_dual_and_keeps_the_margins(size, adds):
         expected = (GRAM + OFFSET) @ (state.alpha * EXAMPLES.signed)
         assert_allclose(state.image, expected, atol=1e-10)
     assert before > 0.0
-
-
-def test_ascend_asks_for_many_rows_at_once():
-    state, view = beginning(held=[])
-    sets = new_working_sets(8, 8 + 20, 20, np.full(N, False), True)
-    sets.counts[LEFT] = 1
-    assert ascend(state, view, sets, EXAMPLES, PARAMETERS) == NEED_ROWS
-    wanted = sets.wanted[: sets.counts[WANTED]]
-    assert wanted.size == np.unique(wanted).size == 20
-    assert set(sets.members[: sets.counts[MEMBERS]]) <= set(wanted)
-    assert not state.alpha.any()
-
-
-def test_ascend_prefers_examples_that_were_asked_for():
-    """A set of them does, as long as they violate optimality about as much as the worst."""
-    seen = np.arange(N) % 2 == 0
-    state, view = beginning()
-    sets = new_working_sets(8, 0, 0, seen.copy(), True)
-    # At w = 0 all violate alike.
-    run(state, view, sets, 1)
-    assert seen[sets.members[: sets.counts[MEMBERS]]].all()
-    run(state, view, sets, 200)
-    assert sets.seen.sum() > seen.sum()
 
 
 # --- the largest of many keys ---------------------------------------------------------------------

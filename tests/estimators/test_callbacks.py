@@ -4,8 +4,8 @@ import warnings
 
 import numpy as np
 import pytest
-from callback_cases import Failing, Recorder
 from models import BOTH, assert_same_model
+from search_cases import blobs, small
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
@@ -14,6 +14,49 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from kpegasos import PegasosSVC
+
+
+class Recorder:
+    """Notes every hook; stops the fit at the end of the task that is the last to be seen.
+
+    Parameters
+    ----------
+    stop_after : int, default=None
+        How many tasks of the name are seen; all of them if None.
+    task : str, default="checkpoint"
+    """
+
+    def __init__(self, stop_after=None, task="checkpoint"):
+        self.stop_after, self.task = stop_after, task
+        self.events, self.given, self.models = [], [], []
+
+    def setup(self, estimator, context):
+        self.events.append("setup")
+
+    def teardown(self, estimator, context):
+        self.events.append("teardown")
+
+    def on_fit_task_begin(self, estimator, context, *, X=None, y=None, metadata=None):
+        self.events.append(f"begin {context.task_name}")
+        self.given.append((X, y, metadata))
+
+    def on_fit_task_end(
+        self, estimator, context, *, X=None, y=None, metadata=None, fitted_estimator=None
+    ):
+        self.events.append(f"end {context.task_name}")
+        self.given.append((X, y, metadata))
+        if context.task_name == self.task:
+            self.models.append(fitted_estimator)
+            return len(self.models) == self.stop_after
+        return None
+
+
+class Failing(Recorder):
+    """Fails at the end of the first task."""
+
+    def on_fit_task_end(self, estimator, context):
+        raise RuntimeError("this callback fails")
+
 
 callback = pytest.importorskip("sklearn.callback", reason="scikit-learn has no callbacks yet")
 ProgressBar, ScoringMonitor = callback.ProgressBar, callback.ScoringMonitor
@@ -121,3 +164,32 @@ def test_grid_search_over_a_pipeline(n_jobs, capsys):
     assert len(rows) == 15
     assert all(0 < row["accuracy"] <= 1 for row in rows)
     assert "PegasosSVC - fit" in capsys.readouterr().out
+
+
+# --- scikit-learn's callbacks on a search ---------------------------------------------------------
+
+
+def test_hooks_come_in_pairs():
+    recorder = Recorder()
+    small().set_callbacks(recorder).fit(*blobs())
+    kernels = ["begin kernel", "end kernel"] * 2
+    fit = ["begin fit", *kernels, "begin refit", "end refit", "end fit"]
+    assert recorder.events == ["setup", *fit, "teardown"]
+
+
+def test_callback_stops_the_search():
+    X, y = blobs()
+    search = small(gammas=[0.02, 0.2, 1.0]).set_callbacks(Recorder(1, "kernel"))
+    search.fit(X, y)
+    assert search.status_ == "stopped"
+    assert 0 < len(search.missing_) < 18
+    assert search.predict(X).shape == y.shape
+
+
+def test_failing_callback_is_torn_down():
+    failing = Failing()
+    search = small().set_callbacks(failing)
+    with pytest.raises(RuntimeError, match="this callback fails"):
+        search.fit(*blobs())
+    assert failing.events == ["setup", "begin fit", "begin kernel", "teardown"]
+    assert not hasattr(search, "scores_")

@@ -38,15 +38,6 @@ from kpegasos.reference import index_stream, pegasos_linear
 from kpegasos.solvers.result import History
 
 
-@BOTH
-def test_steps_are_counted_in_batches(Estimator):
-    X, y = two_classes(100)
-    assert Estimator(n_steps=7, epochs=50, polish=True).fit(X, y).n_steps_ == 7
-    assert Estimator(epochs=2.5).fit(X, y).n_steps_ == 250
-    clf = Estimator(epochs=2, batch_size=8, random_state=0).fit(X, y)
-    assert clf.n_steps_ == 25
-
-
 @pytest.mark.parametrize("Estimator", [PegasosSVC, PegasosSVR, LinearPegasosSVC, LinearPegasosSVR])
 def test_polish_alone_goes_to_a_thousandth(Estimator):
     model = Estimator(polish=True, random_state=0).fit(*two_classes(300))

@@ -10,9 +10,9 @@ import naive
 import naive_losses
 import numpy as np
 import pytest
+from chunk_cases import NAMES, cost_at_zero, data, parameter_of, radii_of
 from covering import each_pair, each_value
 from models import integers, with_duplicates
-from number_cases import NAMES, cost_at_zero, data, parameter_of, radii_of
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.datasets import make_blobs

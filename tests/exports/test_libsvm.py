@@ -30,11 +30,6 @@ def predicted(folder, model, X, *, zero_based=False):
     return np.loadtxt(folder / "out")
 
 
-def with_positions(K):
-    """Kernel values as LIBSVM reads them: the number of the row before, as entry 0."""
-    return sparse.csr_matrix(np.column_stack([np.arange(1, len(K) + 1), K]))
-
-
 def decisions_by_libsvm(folder, model, X):
     """Decisions of two classes, which svm-predict writes of a regression only."""
     head, body = model.read_text().replace("c_svc", "epsilon_svr").split("SV\n")
@@ -90,22 +85,6 @@ def test_model_of_svm_train_is_read(kernel, n_classes, tmp_path):
     again = PegasosSVC.from_libsvm(tmp_path / "again")
     np.testing.assert_array_equal(again.decision_function(new), model.decision_function(new))
     np.testing.assert_array_equal(again.predict(new), model.predict(new))
-
-
-@needs_libsvm
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_given_matrices_go_both_ways(n_classes, tmp_path):
-    X, y, new = data(n_classes)
-    X, new = 0.1 * X, 0.1 * new  # which svm-train is soon done with
-    K, rows = X @ X.T, with_positions(new @ X.T)
-    model = classifier("precomputed").fit(K, y)
-    model.to_libsvm(tmp_path / "ours")
-    dump_svmlight_file(with_positions(K), y, str(tmp_path / "train"), zero_based=True)
-    libsvm("svm-train", "-q", "-t", 4, tmp_path / "train", tmp_path / "its")
-    read = PegasosSVC.from_libsvm(tmp_path / "its", n_features=len(X))
-    for name, each in (("ours", model), ("its", read)):
-        found = predicted(tmp_path, tmp_path / name, rows, zero_based=True)
-        np.testing.assert_array_equal(found, each.predict(new @ X.T))
 
 
 @each_pair(kernel=[*LIBSVM_KERNELS, "precomputed"], n_classes=[2, 4], kind=["dense", "sparse"])

@@ -119,13 +119,6 @@ def test_arrays_that_a_part_keeps_are_not_written_to():
     assert (Keeping.diagonal == 3.0).all()
 
 
-@pytest.mark.parametrize("kernel", [Polynomial(0.7, 3, 0.5), RBF(0.7), Sigmoid(0.7, -0.5)])
-def test_block_of_many_tiles(kernel):
-    """More values than one tile holds."""
-    X, Z = RNG.normal(size=(300, 2)), RNG.normal(size=(700, 2))
-    assert_allclose(kernel.block(X, Z), exact(kernel, X, Z), rtol=1e-9, atol=1e-12)
-
-
 @pytest.mark.parametrize("size", [1e-300, 1e-30, 1e30, 1e300])
 def test_cosine_does_not_depend_on_lengths(size):
     """No norm overflows or vanishes."""

@@ -6,9 +6,18 @@ from functools import partial
 import naive_losses
 import numpy as np
 import pytest
-from chunk_cases import in_chunks, vector, visits_of
+from chunk_cases import (
+    EACH,
+    NAMES,
+    cost_at_zero,
+    data,
+    in_chunks,
+    parameter_of,
+    radii_of,
+    vector,
+    visits_of,
+)
 from covering import each_pair
-from number_cases import EACH, NAMES, cost_at_zero, data, parameter_of, radii_of
 from numpy.testing import assert_allclose
 from rejections import refusal
 

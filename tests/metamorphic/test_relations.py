@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,8 +12,10 @@ from covering import covering
 from models import counts_of
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn.datasets import make_blobs
+from threadpoolctl import threadpool_info, threadpool_limits
 
-from kpegasos import LinearPegasosSVC, PegasosSVC
+from kpegasos import LinearPegasosSVC, PegasosSVC, PegasosSVCCV, make_problem, make_rows, pegasos
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -180,3 +184,46 @@ def test_classes_in_the_reverse_order_certify_the_same_pairs(case):
     assert_overlap(minimum_of(a), (least[::-1], most[::-1]), rounding * a.objective_)
     low, high = b.decision_bounds(rows)
     assert_overlap(a.decision_bounds(rows), (-high[:, ::-1], -low[:, ::-1]), 100 * rounding)
+
+
+# --- what a call takes of memory, threads and kernel values, it gives back or uses again ----------
+
+
+def test_whatever_computes_has_one_thread_of_blas():
+    """Whatever the caller has set, which is there again behind the call."""
+    seen = []
+
+    def kernel(A, B):
+        blas = [each for each in threadpool_info() if each["user_api"] == "blas"]
+        seen.append({each["num_threads"] for each in blas})
+        return A @ B.T
+
+    X, y = make_blobs(60, centers=3, n_features=3, random_state=0)
+    fit, search = PegasosSVC(kernel=kernel), PegasosSVCCV(Cs=[1.0], kernel=kernel, cv=2)
+    with threadpool_limits(limits=3, user_api="blas"):
+        for call in (
+            lambda: fit.fit(X, y),
+            lambda: fit.predict(X),
+            lambda: search.fit(X, y),
+            lambda: pegasos(make_problem(np.where(y > 0, 1.0, -1.0), 0.01), make_rows(X, kernel)),
+        ):
+            call()
+            assert {1} in seen
+            seen.clear()
+            kernel(X, X)
+            assert seen.pop() == {3}
+
+
+def test_rows_of_a_run_end_with_it():
+    """Rows in a cycle would wait for the collector, those of all pairs together."""
+    X, y = make_blobs(60, centers=2, n_features=3, random_state=0)
+    rows = make_rows(X, "rbf")
+    alive = weakref.ref(rows)
+    gc.collect()
+    gc.disable()
+    try:
+        pegasos(make_problem(2.0 * y - 1.0, 0.01), rows, epochs=1, random_state=0)
+        del rows
+        assert alive() is None
+    finally:
+        gc.enable()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import sklearn
-from searches import blobs, small
+from search_cases import blobs, small
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold

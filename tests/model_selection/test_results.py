@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 from covering import each_pair
-from searches import blobs
+from search_cases import blobs
 from sklearn.base import clone
 from sklearn.metrics import make_scorer, matthews_corrcoef
 

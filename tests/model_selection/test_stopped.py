@@ -8,8 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 from covering import each_pair
-from search_cases import after_cells
-from searches import blobs, small
+from search_cases import after_cells, blobs, small
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score, make_scorer
 

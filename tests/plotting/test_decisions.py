@@ -29,15 +29,6 @@ def test_regions_points_lines_and_rings(ax, moons):
     assert np.abs(model.decision_function(on_line)).max() < 0.1
 
 
-def test_regions_are_stronger_in_colour_where_the_decision_is_larger(ax):
-    grid = np.array([1.0, 0.0])  # in descending order, which the surface turns round
-    values = [[-3, -0.5], [0.5, 3]]
-    display = DecisionRegionDisplay(xx=grid, yy=grid, values=values).plot(ax)
-    colors = display.surface_.to_rgba(display.surface_.get_array())
-    assert colors[1, 1, :3] == pytest.approx(colors[1, 0, :3])
-    assert colors[0, 0, 3] == colors[1, 1, 3] > 1.5 * max(colors[0, 1, 3], colors[1, 0, 3])
-
-
 def test_regions_lines_and_rings_are_light_in_a_dark_style(moons):
     X, y, model = moons
     with plt.style.context("dark_background"):

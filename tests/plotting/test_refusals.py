@@ -32,7 +32,6 @@ CURVES = {"iteration": [1, 10, 100], "gap": [1, 1, 1], "cache_hits": [1, 2, 3]}
 CURVES |= {"epoch": [0.1, 1, 10], "objective_last": [9, 9, 9], "dual_bound": [-1, 0, 1]}
 CURVES |= {"objective_average": [3.0, 2.0, 1.5]}
 SHORT = {**table(SCORES), "mean_fit_time": np.ones(5)}
-MASKED = np.ma.masked_greater([0, 9], 5)
 RUNS = [{"iteration": [1], "gap": [1.0]}, {"iteration": [1, 2], "gap": [1.0, 0.5]}]
 
 
