@@ -212,15 +212,6 @@ def test_ctrl_c_leaves_the_matrix_of_a_slow_kernel_with_a_model(polish):
     assert np.isfinite(model.decision_function(X60[:1])).all()
 
 
-def test_second_ctrl_c_keeps_what_there_was():
-    model = PegasosSVC(kernel="rbf", random_state=0).fit(X60, Y60)
-    before = model.decision_function(X60)
-    model.set_params(kernel=Slow(presses_at=[500, 500]), cache="cached")
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(2 * X60, Y60)
-    np.testing.assert_array_equal(model.decision_function(X60), before)
-
-
 def test_progress_goes_on_during_a_polish(monkeypatch):
     """The bar used to stand at 100%, with the gap before the polish."""
     told = []

@@ -80,8 +80,12 @@ def test_parameter_is_named(names, values):
 # --- data and weights ---
 
 
-def told(match, rows=X, labels=Y, weight=None, **parameters):
-    return pytest.param(rows, labels, weight, parameters, match, id=match)
+def told(match, rows=X, labels=Y, weight=None, of=(PegasosSVC, LinearPegasosSVC), **parameters):
+    return pytest.param(of, rows, labels, weight, parameters, match, id=match)
+
+
+LINEAR, KERNEL, REGRESSORS = [LinearPegasosSVC], [PegasosSVC], [PegasosSVR, LinearPegasosSVR]
+ONE_OF_A_CLASS = changed(ONES, np.flatnonzero(Y == 1)[1:], 0.0)
 
 
 TOLD = [
@@ -109,34 +113,39 @@ TOLD = [
     told(r"y must have at least two classes.*got 1 class: \[.+\]", labels=np.full(60, "only")),
     told("y must have no masked entries, got 2 of 60", labels=masked(Y)),
     told("^y must hold labels of one kind.* got array", labels=changed(Y.astype(object), 3, "a")),
+    told(r"two examples \(of positive sample_weight\) of each class, got one of \[1\]",
+         weight=ONE_OF_A_CLASS, of=LINEAR, early_stopping=True),
+    told("validation_fraction must set one example of each",
+         of=LINEAR, early_stopping=True, validation_fraction=0.01),
+    told("y must be class labels", labels=X[:, 0], of=LINEAR, early_stopping=True),
+    told("tol.*positive semi-definite", of=KERNEL, kernel="sigmoid", tol=0.1),
+    told("polish.*positive semi-definite", of=KERNEL, kernel="sigmoid", polish=True),
+    told(r"precomputed.*square.*shape \(60, 3\)", of=KERNEL, kernel="precomputed"),
+    told(r"precomputed.*symmetric.*1\b", changed(GRAM, (3, 50), GRAM[3, 50] + 1),
+         of=KERNEL, kernel="precomputed"),
+    told("X contains NaN", changed(GRAM, (2, 2), np.nan), of=KERNEL, kernel="precomputed"),
+    told("real numbers, unless the kernel is a PairwiseKernel: could not convert string",
+         ["ab", "b"] * 30, of=KERNEL, kernel=lambda A, B: A @ B.T),
+    told("^loss must be one of", of=REGRESSORS, loss="hinge"),
+    told("^loss must be one of numbers, got Hinge", of=REGRESSORS, loss=losses.Hinge()),
+    told("^epsilon must be", of=REGRESSORS, epsilon=-1.0),
+    told("^Input y contains NaN", labels=changed(X[:, 0], 3, np.nan), of=REGRESSORS),
+    told(r"^y must be of size 1e\+100 at the most, got 1e\+101",
+         labels=1e101 * ONES, of=REGRESSORS),
+    told(r"^y must hold real numbers, got array\(\['a'", labels=["a"] * 60, of=REGRESSORS),
+    told("^y must have no masked entries", labels=masked(X[:, 0]), of=REGRESSORS),
+    told("^y must be a vector with an entry for each row of X", labels=X[:-1, 0], of=REGRESSORS),
 ]  # fmt: skip
 
 
-@BOTH
-@pytest.mark.parametrize(("rows", "labels", "weight", "parameters", "match"), TOLD)
-def test_bad_data_are_told(Estimator, rows, labels, weight, parameters, match):
+@pytest.mark.parametrize(("of", "rows", "labels", "weight", "parameters", "match"), TOLD)
+def test_bad_data_are_told(of, rows, labels, weight, parameters, match):
     with np.errstate(all="ignore"):
-        assert_rejected(Estimator(**parameters), rows, labels, match, sample_weight=weight)
-
-
-REGRESSION = [
-    (X[:, 0], {"loss": "hinge"}, "^loss must be one of"),
-    (X[:, 0], {"loss": losses.Hinge()}, "^loss must be one of numbers, got Hinge"),
-    (X[:, 0], {"epsilon": -1.0}, "^epsilon must be"),
-    (changed(X[:, 0], 3, np.nan), {}, "^Input y contains NaN"),
-    (1e101 * ONES, {}, r"^y must be of size 1e\+100 at the most, got 1e\+101"),
-    (np.full(60, "a", object), {}, r"^y must hold real numbers, got array\(\['a'"),
-    (masked(X[:, 0]), {}, "^y must have no masked entries"),
-    (X[:-1, 0], {}, "^y must be a vector with an entry for each row of X"),
-]
-
-
-@pytest.mark.parametrize(("labels", "parameters", "match"), REGRESSION)
-def test_bad_targets_are_told(labels, parameters, match):
-    for call in (PegasosSVR.fit, LinearPegasosSVR.fit, LinearPegasosSVR.partial_fit):
-        model = (PegasosSVR if call is PegasosSVR.fit else LinearPegasosSVR)(**parameters)
-        with pytest.raises(ValueError, match=match):
-            call(model, X, labels)
+        for Estimator in of:
+            model = Estimator(**parameters)
+            assert_rejected(model, rows, labels, match, sample_weight=weight)
+            if Estimator is LinearPegasosSVR:
+                assert_rejected(model, rows, labels, match, method="partial_fit")
 
 
 @BOTH
@@ -197,28 +206,16 @@ def test_decisions_that_overflow_have_no_class(clf, rows):
 # --- kernels ---
 
 
-def test_given_matrix_may_be_rounded_but_neither_unsymmetric_nor_sparse_nor_narrow():
+def test_given_matrix_may_be_rounded_but_neither_sparse_nor_narrow():
     gram = GRAM.astype(np.float32)
     gram[3, 50] = np.nextafter(gram[3, 50], np.float32(np.inf))
     clf = PegasosSVC(kernel="precomputed", epochs=1)
-    for wrong, match in (
-        (X, r"precomputed.*square.*shape \(60, 3\)"),
-        (changed(GRAM, (3, 50), GRAM[3, 50] + 1), r"precomputed.*symmetric.*1\b"),
-        (changed(GRAM, (2, 2), np.nan), "X contains NaN"),
-    ):
-        assert_rejected(clf, wrong, Y, match)
     clf.fit(gram, Y)
     for model in (clf, PegasosSVCCV([1.0], kernel="precomputed", cv=2).fit(gram, Y)):
         with pytest.raises(ValueError, match=r"kernel values with the 60 training.*\(60, 59\)"):
             model.predict(gram[:, :-1])
     with pytest.raises(TypeError, match=r"(?i)sparse"):
         clf.fit(sparse.csr_matrix(gram), Y)
-
-
-@pytest.mark.parametrize("parameters", [{"tol": 0.1}, {"polish": True}], ids=str)
-def test_tol_and_polish_need_a_certificate(parameters):
-    match = rf"{next(iter(parameters))}.*positive semi-definite"
-    assert_rejected(PegasosSVC(kernel="sigmoid", **parameters), X, Y, match)
 
 
 @pytest.mark.parametrize("cache", ["cached", "streamed", "precomputed"])
@@ -230,11 +227,6 @@ def test_cache_mb_that_is_asked_for_is_enough(cache):
     clf.set_params(cache_mb=1.01 * needed).fit(*IRIS)
     with pytest.raises(ValueError, match="cache_mb"):
         clf.set_params(cache_mb=0.5 * needed).fit(*IRIS)
-
-
-def test_text_for_a_function_of_vectors_is_told_of_pairwise_kernels():
-    match = "real numbers, unless the kernel is a PairwiseKernel: could not convert string"
-    assert_rejected(PegasosSVC(kernel=lambda A, B: A @ B.T), ["ab", "b"] * 30, Y, match)
 
 
 # --- streams and functions ---
@@ -270,15 +262,6 @@ def test_bad_later_chunks_are_told(labels, arguments, parameters, match):
     with pytest.raises(ValueError, match=match):
         clf.set_params(**parameters).partial_fit(X, labels, **arguments)
     np.testing.assert_array_equal(clf.coef_, coef)
-
-
-def test_early_stopping_needs_examples_of_each_class():
-    weight = changed(ONES, np.flatnonzero(Y == 1)[1:], 0.0)
-    match = r"at least two examples \(of positive sample_weight\) of each class, got one of \[1\]"
-    assert_rejected(LinearPegasosSVC(early_stopping=True), X, Y, match, sample_weight=weight)
-    clf = LinearPegasosSVC(early_stopping=True, validation_fraction=0.01)
-    assert_rejected(clf, X, Y, "validation_fraction must set one example of each")
-    assert_rejected(LinearPegasosSVC(early_stopping=True), X, X[:, 0], "y must be class labels")
 
 
 def caught(clf, X, y):

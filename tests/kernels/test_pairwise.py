@@ -262,17 +262,6 @@ def test_budget_is_kept_and_gone_on_from(options):
     assert kernel.evaluations <= N * (N + 1) // 2 + PROBES + 1
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("budget", [1, 15, 40, 90])
-def test_model_tells_all_values_that_were_asked_for(n_classes, budget):
-    """Those of a diagonal that was cut short, too."""
-    X, y = words(30, n_classes)
-    kernel, asked = counted()
-    with pytest.warns(ConvergenceWarning, match="max_kernel_evaluations"):
-        model = fit(kernel, X, y, polish=True, max_kernel_evaluations=budget)
-    assert model.kernel_evaluations_ == kernel.evaluations == asked.total() > budget // 2
-
-
 def test_polish_makes_no_less_of_a_budget_than_a_plain_fit():
     objectives = []
     for polish in (False, True):
@@ -366,27 +355,6 @@ def test_objects_that_are_none_are_refused(X, message):
         fit(PairwiseKernel(shared), X, np.arange(N) % 2)
 
 
-def test_error_of_the_function_leaves_model_and_values():
-    X, y = words(N)
-    left = iter(range(10**6))
-
-    def function(a, b):
-        if next(left, None) is None:
-            raise RuntimeError("the instrument is out of order")
-        return shared(a, b)
-
-    kernel = PairwiseKernel(function, prepare=letters)
-    model = fit(kernel, X, y, epochs=1)
-    before, support, left = kernel.evaluations, model.support_, iter(range(100))
-    with pytest.raises(RuntimeError, match="out of order"):
-        model.set_params(epochs=20, C=1e-3).fit(X, y)
-    assert model.support_ is support
-    assert kernel.evaluations > before
-    left = iter(range(10**6))
-    model.fit(X, y)
-    assert kernel.evaluations <= N * (N + 1) // 2 + PROBES
-
-
 @pytest.mark.parametrize("polish", [True, False])
 def test_indefinite_kernel_gives_a_model_and_no_certificate(polish):
     X, y = words(N)
@@ -422,19 +390,6 @@ class Document:
 
 def near(a, b):
     return float(np.exp(-((a.number - b.number) ** 2) / 20.0))
-
-
-@pytest.mark.parametrize("prepare", [None, lambda x: x])
-def test_model_and_kernel_do_not_change_with_the_objects(prepare):
-    documents, y = [Document(i) for i in range(20)], np.arange(20) // 10
-    model = fit(PairwiseKernel(near, prepare=prepare), documents, y)
-    new, old = [Document(i + 0.5) for i in range(20)], [Document(i) for i in range(20)]
-    before = [model.decision_function(each) for each in (new, old)]
-    for each in documents:
-        each.number += 5.0
-    assert_array_equal([model.decision_function(each) for each in (new, old)], before)
-    other, fresh = (fit(kernel, documents, y) for kernel in (model.kernel, PairwiseKernel(near)))
-    assert_array_equal(other.dual_coef_, fresh.dual_coef_)
 
 
 def test_objects_of_fits_go_with_them_and_values_by_clear():

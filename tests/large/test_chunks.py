@@ -10,7 +10,6 @@ from chunk_cases import by_the_book, fitted, vector, visits_of
 from rejections import refusal
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 from sklearn.linear_model import LogisticRegression
 
 from kpegasos import ArrayChunks, LinearPegasosSVC, LinearPegasosSVR, PegasosSVC, fit_chunks
@@ -170,21 +169,6 @@ def test_peak_memory_does_not_grow_with_the_data(tmp_path):
         path.unlink()
     # The arrays are 38 and 153 MiB, a chunk is 4.
     assert peaks[200_000] - peaks[50_000] < 12
-
-
-def test_parts_of_a_file_are_chunks(text, tmp_path):
-    path, size = tmp_path / "rows.svm", 10_000
-    dump_svmlight_file(*text, str(path))
-
-    def parts():
-        for offset in range(0, path.stat().st_size, size):
-            yield load_svmlight_file(path, n_features=200, offset=offset, length=size)
-
-    y = np.concatenate([labels for _, labels in parts()])
-    np.testing.assert_array_equal(y, text[1])
-    model = fit_chunks(LinearPegasosSVC(lam=1e-2, random_state=0), parts, epochs=2)
-    assert model.n_steps_ == 2000
-    assert model.score(*text) > 0.8
 
 
 def test_array_chunks_are_sliced_like_a_sequence():

@@ -74,14 +74,6 @@ def test_runs_are_those_of_the_definition(
 
 
 @pytest.mark.pure_python
-@each_pair(source=list(SOURCES), batch_size=[1, 3, 16], dtype=[np.float32, np.float64])
-def test_counts_of_another_kernel_are_exact(source, batch_size, dtype):
-    rows = make_kernel_rows(source, "poly", DATA.X.astype(dtype))
-    result = run_pegasos(rows, batch_size)
-    assert_array_equal(result.alpha, by_the_book("poly", batch_size=batch_size).counts)
-
-
-@pytest.mark.pure_python
 @each_value(average=AVERAGES, source=["cached", "evicting"])
 def test_average_in_history_is_that_of_the_iterates(average, source):
     """At every length, of the last iterate and of the average."""

@@ -16,11 +16,9 @@ from sklearn.metrics.pairwise import rbf_kernel
 from solver_cases import (
     ALL_SOURCES,
     DATA,
-    SOURCES,
     Countdown,
     M,
     assert_same_result,
-    each_source,
     every_rows,
     exact_gram,
     finished_run,
@@ -36,7 +34,6 @@ from kpegasos import (
     CachedRows,
     GramRows,
     KernelMatrix,
-    Linear,
     LinearPegasosSVC,
     Polynomial,
     linear_rows,
@@ -81,21 +78,6 @@ def test_sdca_reaches_the_optimum(source, weighted, B):
     margins = exact_gram("linear") @ result.coef + result.intercept
     assert_allclose(result.margins, margins, rtol=1e-9, atol=1e-9)
     assert_allclose(result.intercept, B**2 * result.coef.sum(), rtol=1e-6, atol=1e-9)
-
-
-@each_source
-def test_sdca_steps_are_exact(source):
-    """Orthogonal points do not touch each other: one epoch of exact steps ends at the optimum."""
-    X, lam = np.diag(np.arange(1.0, M + 1) / 9), 0.3
-    rows = SOURCES[source](KernelMatrix(Linear(), X))
-    # Of the gap that is certified some 1e-10 is the bound of its rounding.
-    task = make_problem(DATA.y, lam, DATA.weight)
-    result = sdca(task, rows, tol=1e-9, max_epochs=1, random_state=0)
-    # dD/dβ_i = ω_i/m (1 - ω_i β_i K_ii / (λm))
-    beta = np.minimum(1, lam * M / (DATA.omega * X.diagonal() ** 2))
-    assert 5 < (beta < 1).sum() < M - 5
-    assert_allclose(result.alpha, beta, rtol=1e-12)
-    assert result.status == "tolerance"
 
 
 @every_rows

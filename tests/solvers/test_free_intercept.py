@@ -243,17 +243,6 @@ def test_dual_ascent_of_single_coordinates_meets_the_constraint_too():
     assert abs(result.coef.sum()) <= 1e-3 * np.abs(result.coef).sum()
 
 
-def test_polish_goes_on_where_the_time_of_a_run_ended():
-    X, y = make_moons(200, noise=0.3, random_state=0)
-    rows = make_rows(X, "rbf", gamma=2.0, cache="cached", intercept_scaling=1.0)
-    run = finished_run(make_problem(y, C=10.0, free_intercept=True), rows, epochs=1)
-    before = run.result().objective
-    run.status = "max_time"
-    result = polish(run, tol=1e-3)
-    assert result.status == "max_time"
-    assert result.objective <= before
-
-
 # --- refusals -------------------------------------------------------------------------------------
 
 
