@@ -166,3 +166,26 @@ class Playground:
     def color(self, x, y, pane):
         """Red, green, blue and opacity of a picture at a share of its width and height."""
         return self.page.locator(".kp-picture").nth(pane).evaluate(COLOR, [x, y])
+
+    def stroke(self, places, *, touch=False):
+        """Draw a line through some places of the first pane, or swipe along it."""
+        ways = [dict(zip("xy", self.place(*place), strict=True)) for place in places]
+        if not touch:
+            self.page.mouse.move(**ways[0])
+            self.page.mouse.down()
+            for way in ways[1:]:
+                self.page.mouse.move(**way, steps=6)
+            return self.page.mouse.up()
+        finger = self.page.context.new_cdp_session(self.page)
+        for kind, points in [
+            ("touchStart", ways[:1]),
+            *(("touchMove", [way]) for way in ways[1:]),
+            ("touchEnd", []),
+        ]:
+            finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+            self.page.wait_for_timeout(40)
+        return None
+
+    @property
+    def n_points(self):
+        return int(self.page.locator(".kp-summary").inner_text().split()[0].replace(",", ""))

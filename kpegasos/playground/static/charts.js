@@ -4,7 +4,7 @@ import { createScale } from "./axes.js";
 import { createCanvas, placeOf, sameItems } from "./canvas.js";
 import { el, setAttribute } from "./dom.js";
 import { formatNumber, formatPercent } from "./format.js";
-import { KERNEL_NAMES } from "./kernelnames.js";
+import { KERNEL_NAMES } from "./names.js";
 
 const CHART_MARGIN = { left: 40, right: 8, top: 18, bottom: 20 };
 

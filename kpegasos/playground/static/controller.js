@@ -14,6 +14,7 @@ import { DATA_KEYS } from "./data.js";
 import { areFarFromStandard, epochSize, trainClasses, withData, withKernel } from "./edits.js";
 import { withMovedPoint, withoutPoints, withPoints, withSetting, withStandardPoints } from "./edits.js";
 import { LESSON, lessonState } from "./lesson.js";
+import { PARAMETER_NAMES } from "./names.js";
 import { createRequests } from "./requests.js";
 import { completeState, createHistory, emptyDocument } from "./state.js";
 import { DEFAULT_VIEW, viewOf } from "./viewport.js";
@@ -248,6 +249,7 @@ export function createController(engine, options) {
 
   function seek(t) {
     ui.playing = false;
+    ui.errors = { ...ui.errors, t: null };
     ui.t = Math.max(0, Math.min(Math.round(t), ENGINE_LIMITS.steps));
     ask();
     settle();
@@ -255,11 +257,12 @@ export function createController(engine, options) {
     render();
   }
 
+  /** Says what is wrong, in the page's words, at the controls of the parameter or else above all. */
   function fail(parameter, message) {
+    const text = message.replace(/^(?:panes\[\d\]\.|step\.)?(\w+)/, (_, name) => PARAMETER_NAMES[name] ?? name);
     const places = placesOf(parameter);
-    const sentence = message.replace(/^(panes\[\d\]|step)\./, "");
-    if (places.length) ui.errors = { ...ui.errors, ...Object.fromEntries(places.map((place) => [place, sentence])) };
-    else ui.notice = { tone: "error", text: message };
+    if (places.length) ui.errors = { ...ui.errors, ...Object.fromEntries(places.map((place) => [place, text])) };
+    else ui.notice = { tone: "error", text };
     render();
   }
 
@@ -271,7 +274,7 @@ export function createController(engine, options) {
     if (["gamma", "degree", "coef0", "kernel"].includes(parameter)) {
       return history.document.state.panes.map((_, k) => `panes[${k}].${parameter}`);
     }
-    return [...SETTING_KEYS, ...DATA_KEYS].includes(parameter) ? [parameter] : [];
+    return [...SETTING_KEYS, ...DATA_KEYS, "t"].includes(parameter) ? [parameter] : [];
   }
 
   function takeData(data, key) {
@@ -318,7 +321,7 @@ export function createController(engine, options) {
       edit(next, null, { view: viewOf(next.points) });
     },
     setTool: (tool) => set({ tool }),
-    setLabel: (label) => set({ label, tool: "add" }),
+    setLabel: (label) => set({ label, tool: ui.tool === "spray" ? "spray" : "add" }),
     toggleHeldOut: () => set({ heldOut: !ui.heldOut }),
     setSpeed: (speed) => set({ speed }),
     setTolerance: (tolerance) => set({ tolerance, stopArmed: true }),

@@ -3,7 +3,7 @@
 import { button, el, setAttribute } from "./dom.js";
 import { regularisation } from "./edits.js";
 import { numberField, selectField, toggleField } from "./fields.js";
-import { KERNEL_NAMES, KERNEL_PARAMETERS } from "./kernelnames.js";
+import { KERNEL_NAMES, KERNEL_PARAMETERS } from "./names.js";
 
 /** Choices and their names. */
 const LOSS_NAMES = {
@@ -93,10 +93,10 @@ function linkedValues(state) {
 function settingFields(actions) {
   const number = (key, options, write = (value) => value) =>
     numberField({
+      name: key,
       ...options,
       onChange: (value, isDrag) => actions.setSetting(key, write(value), isDrag),
-      onWrong: (text) =>
-        actions.fail(options.name ?? key, `${options.name ?? key} must be a number, got “${text}” instead`),
+      onWrong: (sentence) => actions.fail(options.name ?? key, sentence),
     });
   const select = (key, label, names, read = (value) => value, hint = undefined) =>
     selectField({ label, names, hint, onChange: (value) => actions.setSetting(key, read(value), false) });
@@ -104,17 +104,16 @@ function settingFields(actions) {
     toggleField({ label, hint, onChange: (value) => actions.setSetting(key, value, false) });
   const stepOf = (rule) => (rule === "pegasos" ? null : { rule, scale: actions.ui().state.step?.scale ?? FIRST_SCALE });
   return {
-    C: number("C", { label: "C", low: 0.01, high: 10000, log: true, hint: "Inverse regularisation, as in SVC" }),
-    lam: number("lam", { label: "λ", low: 1e-6, high: 1, log: true, hint: "Regularisation of the papers: 1 / (C n)" }),
+    C: number("C", { low: 0.01, high: 10000, log: true, hint: "Inverse regularisation, as in SVC" }),
+    lam: number("lam", { low: 1e-6, high: 1, log: true, hint: "Regularisation of the papers: 1 / (C n)" }),
     fit_intercept: toggle("fit_intercept", "Intercept", "A constant feature beside the kernel"),
     loss: select("loss", "Loss", LOSS_NAMES),
     step: select("step", "Step size", STEP_NAMES, stepOf),
-    scale: number("step", { label: "c", name: "scale", low: 0.001, high: 10, log: true }, (scale) => ({
+    scale: number("step", { name: "scale", low: 0.001, high: 10, log: true }, (scale) => ({
       ...actions.ui().state.step,
       scale,
     })),
     batch_size: number("batch_size", {
-      label: "Batch",
       low: 1,
       high: 64,
       log: true,
@@ -130,7 +129,7 @@ function settingFields(actions) {
       (value) => (value === "none" ? null : value),
       "Which average of the iterates is the model",
     ),
-    seed: number("seed", { label: "Seed", low: 0, high: 100, whole: true, hint: "Of the order of the draws" }),
+    seed: number("seed", { low: 0, high: 100, whole: true, hint: "Of the order of the draws" }),
   };
 }
 
@@ -138,22 +137,22 @@ function kernelControls(number, actions) {
   const set = (key) => (value, isDrag) => actions.setKernel(number, key, value, isDrag);
   const parameter = (key, options) =>
     numberField({
+      name: key,
       ...options,
       onChange: set(key),
-      onWrong: (text) => actions.fail(`panes[${number}].${key}`, `${key} must be a number, got “${text}” instead`),
+      onWrong: (sentence) => actions.fail(`panes[${number}].${key}`, sentence),
     });
   const kernel = selectField({ label: "Kernel", names: KERNEL_NAMES, onChange: (value) => set("kernel")(value, false) });
   const fields = {
     gamma: parameter("gamma", {
-      label: "γ",
       low: 0.01,
       high: 100,
       log: true,
       words: ["scale"],
       hint: "Width; “scale” is 1 / (2 · variance)",
     }),
-    degree: parameter("degree", { label: "Degree", low: 1, high: 10, whole: true }),
-    coef0: parameter("coef0", { label: "coef0", low: -5, high: 5, hint: "Constant term" }),
+    degree: parameter("degree", { low: 1, high: 10, whole: true }),
+    coef0: parameter("coef0", { low: -5, high: 5, hint: "Constant term" }),
   };
   const node = el(
     "fieldset",

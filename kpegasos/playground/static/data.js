@@ -19,7 +19,8 @@ const PRESET_NAMES = {
 export const MANY_CLASSES = ["blobs"];
 
 const TOOLS = [
-  { value: "add", label: "Add points: click, or drag to spray", key: "A" },
+  { value: "add", label: "Add a point", key: "A" },
+  { value: "spray", label: "Spray points", key: "S" },
   { value: "move", label: "Move a point", key: "M" },
   { value: "erase", label: "Erase points", key: "X" },
 ];
@@ -105,20 +106,20 @@ export function createSources(actions) {
   const number = (key, options) =>
     numberField({
       ...options,
+      name: key,
       onChange: (value) => actions.setPreset(key, value),
-      onWrong: (text) => actions.fail(key, `${key} must be a number, got “${text}” instead`),
+      onWrong: (sentence) => actions.fail(key, sentence),
     });
   const name = selectField({ label: "Preset", names: PRESET_NAMES, onChange: (value) => actions.setPreset("name", value) });
   const fields = {
-    n: number("n", { label: "n", low: 20, high: 2000, log: true, whole: true, hint: "Number of points" }),
-    noise: number("noise", { label: "Noise", low: 0, high: 1 }),
+    n: number("n", { low: 20, high: 2000, log: true, whole: true, hint: "Number of points" }),
+    noise: number("noise", { low: 0, high: 1 }),
     test_share: number("test_share", {
-      label: "Test share",
       low: 0,
       high: 0.9,
       hint: "Share of the points that is held out",
     }),
-    classes: number("classes", { label: "Classes", low: 2, high: 4, whole: true }),
+    classes: number("classes", { low: 2, high: 4, whole: true }),
   };
   const again = button({
     label: "Draw the preset again with another seed",

@@ -13,7 +13,7 @@ const HELP_KEYS = [
   [". and E", "one step, one epoch"],
   ["← →", "on the time axis: a step; with Shift ten; Page keys an epoch; Home and End"],
   ["1 to 4", "class of new points"],
-  ["A, M, X", "add, move, erase"],
+  ["A, S, M, X", "add, spray, move, erase"],
   ["Arrows, Enter, Delete", "on a pane: move a cursor, add, erase"],
   ["H", "new points are held out or not"],
   ["Ctrl+Z, Ctrl+Shift+Z", "undo, redo"],

@@ -10,6 +10,7 @@ const ICON_PATHS = {
   step: "M4 3.5v9L10 8zM12.5 3.5v9",
   epoch: "M2.5 3.5v9L7.5 8zM8 3.5v9L13 8zM14 3.5v9",
   add: "M8 3v10M3 8h10",
+  spray: "M4 8h5v6H4zM5.2 8V5.5h2.6V8M10.5 4.6h.1M12.8 3h.1M12.8 6.2h.1",
   move: "M8 2v12M2 8h12M6 4l2-2 2 2M6 12l2 2 2-2M4 6L2 8l2 2M12 6l2 2-2 2",
   erase: "M6.5 13L2.8 9.3 9 3.1l4.2 4.2L7.5 13zM5.8 6.3L10 10.5M6.5 13H13",
   undo: "M6 3L3 6l3 3M3 6h6.5a3.5 3.5 0 0 1 0 7H6",

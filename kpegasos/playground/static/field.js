@@ -2,8 +2,7 @@
  * Decision values of a model on a grid, fast enough to be drawn at each frame.
  *
  * The Gaussian and the Laplacian kernel are products of a factor of each coordinate, so that their
- * field is one product of two thin matrices. A polynomial is expanded about the grid's centre. The
- * sigmoid kernel is a ratio of such products. Values are for drawing: those of few large terms that
+ * field is one product of two thin matrices. Values are for drawing: those of few large terms that
  * nearly cancel carry the rounding of the terms.
  */
 
@@ -47,8 +46,8 @@ const FIELDS = {
     const factor = (at, own) => Math.exp(-gamma * Math.abs(at - own));
     addSeparable(values, factor, support, coef, xs, ys);
   },
-  poly: addPolynomial,
-  sigmoid: addSigmoid,
+  poly: (values, model, ...rest) => addRidges(values, (u) => powerOf(u, model.degree), model, ...rest),
+  sigmoid: (values, model, ...rest) => addRidges(values, Math.tanh, model, ...rest),
 };
 
 /** Equally spaced numbers, both ends included. */
@@ -104,97 +103,20 @@ function addFour(upper, lower, rows, first, factors, above, below) {
   }
 }
 
-function addPolynomial(values, model, support, coef, xs, ys) {
-  const [centreX, halfX] = middle(xs);
-  const [centreY, halfY] = middle(ys);
-  const table = expansion(model, support, coef, [centreX, halfX, centreY, halfY]);
-  let at = 0;
-  for (const y of ys) {
-    const inX = table.map((ofY) => horner(ofY, (y - centreY) / halfY));
-    for (const x of xs) values[at++] += horner(inX, (x - centreX) / halfX);
-  }
-}
-
-/** Centre and half the width of some nodes; 1 for a width of zero. */
-function middle(at) {
-  const [first, last] = [at[0], at[at.length - 1]];
-  return [(first + last) / 2, Math.abs(last - first) / 2 || 1];
-}
-
-/** Coefficients [p][q] of ξ^p η^q in `Σ coef_s (u_s + a_s ξ + b_s η)^degree`. */
-function expansion({ gamma, degree, coef0 }, support, coef, [centreX, halfX, centreY, halfY]) {
-  const table = Array.from({ length: degree + 1 }, (_, p) => new Float64Array(degree + 1 - p));
-  support.forEach(([x, y], s) => {
-    const u = gamma * (x * centreX + y * centreY) + coef0;
-    const [a, b] = [gamma * x * halfX, gamma * y * halfY];
-    for (let p = 0; p <= degree; p++) {
-      for (let q = 0; p + q <= degree; q++) {
-        const powers = a ** p * b ** q * u ** (degree - p - q);
-        table[p][q] += coef[s] * powers * multinomial(degree, p, q);
-      }
+/** Add `Σ coef_s shape(gamma <x, x_s> + coef0)`. */
+function addRidges(values, shape, { gamma, coef0 }, support, coef, xs, ys) {
+  support.forEach(([ownX, ownY], s) => {
+    let at = 0;
+    for (const y of ys) {
+      const start = gamma * ownY * y + coef0;
+      for (const x of xs) values[at++] += coef[s] * shape(start + gamma * ownX * x);
     }
   });
-  return table;
 }
 
-function multinomial(degree, p, q) {
-  let result = 1;
-  for (let k = 1; k <= p; k++) result *= (degree - p + k) / k;
-  for (let k = 1; k <= q; k++) result *= (degree - p - q + k) / k;
-  return result;
-}
-
-function horner(coefficients, at) {
-  let value = 0;
-  for (let k = coefficients.length - 1; k >= 0; k--) value = value * at + coefficients[k];
-  return value;
-}
-
-/** Arguments of the hyperbolic tangent up to which products of four exponentials stay finite. */
-const GENTLE = 80;
-
-/** Add `Σ coef_s tanh(u)`: `1 - 2 / (1 + exp(2u))`, whose exponential has a factor of each coordinate. */
-function addSigmoid(values, { gamma, coef0 }, support, coef, xs, ys) {
-  const slopes = support.map(([x, y]) => [gamma * x, gamma * y]);
-  const [farX, farY] = [farthest(xs), farthest(ys)];
-  const isGentle = slopes.map(([a, b]) => Math.abs(a) * farX + Math.abs(b) * farY + Math.abs(coef0) < GENTLE);
-  const gentle = support.map((_, s) => s).filter((s) => isGentle[s]);
-  for (let k = 0; k < gentle.length; k += 2) {
-    const pair = gentle.slice(k, k + 2);
-    addRatios(values, coef0, pair.map((s) => slopes[s]), pair.map((s) => coef[s]), xs, ys);
-  }
-  support.forEach((_, s) => {
-    if (!isGentle[s]) addSteep(values, coef0, slopes[s], coef[s], xs, ys);
-  });
-}
-
-function farthest(at) {
-  return Math.max(Math.abs(at[0]), Math.abs(at[at.length - 1]));
-}
-
-/** Two terms at once, which takes half as many divisions; the second may be missing. */
-function addRatios(values, coef0, [[a, b], [c, d] = [0, 0]], [first, second = 0], xs, ys) {
-  const nx = xs.length;
-  const [ofFirst, ofSecond] = [a, c].map((slope) => xs.map((x) => Math.exp(2 * slope * x)));
-  for (let j = 0; j < ys.length; j++) {
-    const p = Math.exp(2 * (b * ys[j] + coef0));
-    const q = Math.exp(2 * (d * ys[j] + coef0));
-    for (let i = 0, at = j * nx; i < nx; i++, at++) {
-      const one = 1 + p * ofFirst[i];
-      const two = 1 + q * ofSecond[i];
-      values[at] += first + second - (2 * (first * two + second * one)) / (one * two);
-    }
-  }
-}
-
-/** A term that is close to its limits at most nodes. */
-function addSteep(values, coef0, [a, b], coef, xs, ys) {
-  let at = 0;
-  for (const y of ys) {
-    const start = b * y + coef0;
-    for (const x of xs) {
-      const argument = start + a * x;
-      values[at++] += coef * (Math.abs(argument) > 20 ? Math.sign(argument) : Math.tanh(argument));
-    }
-  }
+/** A whole power, which is faster than any power. */
+function powerOf(base, degree) {
+  let power = 1;
+  for (let k = 0; k < degree; k++) power *= base;
+  return power;
 }

@@ -1,7 +1,8 @@
 // @ts-check
 /** Fields of forms: a label, a control, and below it the sentence that says what is wrong. */
 import { el, setAttribute, setText } from "./dom.js";
-import { formatShort } from "./format.js";
+import { formatShort, readNumber } from "./format.js";
+import { PARAMETER_NAMES } from "./names.js";
 
 const SLIDER_STEPS = 400;
 let fieldCount = 0;
@@ -41,9 +42,9 @@ function createField(label, controls, main, write, hint) {
 /**
  * A number, typed or dragged.
  *
- * @param {{label: string, low: number, high: number, log?: boolean, whole?: boolean, hint?: string,
+ * @param {{name: string, low: number, high: number, log?: boolean, whole?: boolean, hint?: string,
  *          words?: string[], onChange: (value: any, isDrag: boolean) => void,
- *          onWrong: (text: string) => void}} options; `words` are values that are no numbers
+ *          onWrong: (sentence: string) => void}} options; `words` are values that are no numbers
  * @returns {Field}
  */
 export function numberField(options) {
@@ -79,9 +80,8 @@ export function numberField(options) {
 
   function read() {
     const text = input.value.trim();
-    const value = Number(text.replace("−", "-"));
-    if (options.words?.includes(text)) options.onChange(text, false);
-    else if (text === "" || !Number.isFinite(value)) options.onWrong(text);
+    const value = options.words?.includes(text) ? text : readNumber(text);
+    if (Number.isNaN(value)) options.onWrong(`${options.name} must be a number, got “${text}” instead`);
     else options.onChange(value, false);
   }
 
@@ -89,12 +89,12 @@ export function numberField(options) {
     const way = { ArrowUp: 1, ArrowDown: -1 }[event.key];
     if (!way) return;
     event.preventDefault();
-    const from = Number(input.value);
-    if (input.value.trim() && Number.isFinite(from)) options.onChange(stepped(from, way, options), true);
+    const from = readNumber(input.value);
+    if (!Number.isNaN(from)) options.onChange(stepped(from, way, options), true);
   });
 
   return createField(
-    options.label,
+    PARAMETER_NAMES[options.name] ?? options.name,
     [slider, input],
     input,
     ({ value, error, placeholder }) => {

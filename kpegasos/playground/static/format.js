@@ -1,6 +1,17 @@
 // @ts-check
 /** Numbers as people read them. */
 
+/**
+ * A number as people write it, with a decimal comma or commas between thousands.
+ * @param {string} text
+ * @returns {number} NaN if it is none
+ */
+export function readNumber(text) {
+  const plain = text.replace(/\s/g, "").replace("−", "-");
+  const isGrouped = /^[+-]?[1-9]\d{0,2}(,\d{3})+$/.test(plain);
+  return plain === "" ? NaN : Number(isGrouped ? plain.replaceAll(",", "") : plain.replace(",", "."));
+}
+
 const MISSING_NUMBER = "–";
 
 /**

@@ -40,6 +40,7 @@ function keyOf(event, source, actions) {
     ".": () => actions.advance("step"),
     e: () => actions.advance("epoch"),
     a: () => actions.setTool("add"),
+    s: () => actions.setTool("spray"),
     m: () => actions.setTool("move"),
     x: () => actions.setTool("erase"),
     h: actions.toggleHeldOut,

@@ -2,14 +2,18 @@
 /** A pane: its heading, the picture of the model, and above it what follows the pointer and the draws. */
 import { createCanvas, sameItems } from "./canvas.js";
 import { el, setAttribute, setText } from "./dom.js";
-import { classLetter, formatShort } from "./format.js";
-import { KERNEL_NAMES, KERNEL_PARAMETERS } from "./kernelnames.js";
+import { fieldOf } from "./field.js";
+import { classLetter, formatNumber, formatShort, formatWhole } from "./format.js";
+import { KERNEL_NAMES, KERNEL_PARAMETERS } from "./names.js";
 import { attachTools } from "./pointer.js";
 import { circle, drawCounts, drawField, drawPoints, paintField } from "./scene.js";
 import { placeView } from "./viewport.js";
 
 /** Milliseconds that the drawn example flashes. */
 const FLASH_TIME = 320;
+
+/** Pixels of a picture that is saved to one of the page. */
+export const SHARPNESS = 2;
 
 /**
  * @param {number} number of the pane
@@ -23,7 +27,8 @@ export function createPane(number, actions) {
   const redraw = () => actions.render();
   const picture = createCanvas("kp-picture", { "aria-hidden": "true" }, redraw);
   const overlay = createCanvas("kp-overlay", { tabindex: "0", role: "application" }, redraw);
-  const box = el("div", { class: "kp-pane-box" }, picture.canvas, overlay.canvas, message);
+  const tip = el("div", { class: "kp-tip", hidden: true });
+  const box = el("div", { class: "kp-pane-box" }, picture.canvas, overlay.canvas, message, tip);
   const node = el(
     "section",
     { class: "kp-pane" },
@@ -49,6 +54,21 @@ export function createPane(number, actions) {
     placed = placeView(ui.view, picture.width, picture.height);
     drawPicture();
     drawOverlay();
+    writeTip();
+  }
+
+  /** What is known of the point where the pointer rests. */
+  function writeTip() {
+    const index = tools.pointed();
+    setAttribute(tip, "hidden", index < 0);
+    if (index < 0) return;
+    const { state, frame } = ui;
+    setText(tip, tipText(index, state, frame?.revision === ui.revision ? paneOf(frame) : null, state.panes[number]));
+    const [left, top] = [placed.toX(state.points[index][0]), placed.toY(state.points[index][1])];
+    const isRight = left > placed.width / 2;
+    tip.style.left = isRight ? "auto" : `${left + 14}px`;
+    tip.style.right = isRight ? `${placed.width - left + 14}px` : "auto";
+    tip.style.top = `${Math.max(0, Math.min(placed.height - 60, top - 20))}px`;
   }
 
   function writeHead(settings) {
@@ -80,7 +100,6 @@ export function createPane(number, actions) {
     const key = [frame, state.points, state.labels, state.test, ui.view, palette, picture.version];
     if (sameItems(key, drawnKey) || (ui.frameComing && drawnKey.at(-1) === picture.version)) return;
     drawnKey = key;
-    const context = picture.begin();
     const pane = paneOf(frame);
     if (pane) {
       const fieldKey = [pane, ui.view, palette, picture.version];
@@ -91,6 +110,14 @@ export function createPane(number, actions) {
           value: paintField(pane, own.panes[number], own.points, placed, palette, painted.value?.image),
         };
       }
+    }
+    drawOn(picture.begin());
+  }
+
+  function drawOn(context) {
+    const { frame, state, palette } = ui;
+    const pane = paneOf(frame);
+    if (pane) {
       drawField(context, painted.value, placed, palette);
       drawCounts(context, pane, frame.state.points, placed, palette);
     }
@@ -139,9 +166,15 @@ export function createPane(number, actions) {
   return {
     node,
     update,
-    /** The canvas and the words above it, for a file. */
-    picture: picture.canvas,
-    title: () => `${title.textContent} ${parameters.textContent}`.trim(),
+    /** The picture at twice its size, and the words above it, for a file. */
+    image() {
+      const { width, height } = placed;
+      const canvas = el("canvas", { width: SHARPNESS * width, height: SHARPNESS * height });
+      const context = canvas.getContext("2d");
+      context.scale(SHARPNESS, SHARPNESS);
+      drawOn(context);
+      return { width, height, url: canvas.toDataURL(), title: `${title.textContent} ${parameters.textContent}`.trim() };
+    },
     destroy() {
       picture.destroy();
       overlay.destroy();
@@ -156,6 +189,20 @@ function parametersText(settings, pane) {
     return typeof value === "number" ? `${name} = ${formatShort(value, 3)}` : `${name} = ${value}`;
   };
   return KERNEL_PARAMETERS[settings.kernel].map(shown).join(", ");
+}
+
+/** Index, class, α and f of a point; with several pairs of classes, f of each. */
+function tipText(i, state, pane, settings) {
+  const lines = [`point ${i}, class ${classLetter(state.labels[i])}${state.test[i] ? ", held out" : ""}`];
+  if (!pane) return lines[0];
+  if (pane.counts && !state.test[i]) lines.push(`α = ${formatWhole(pane.counts[i])}`);
+  const [x, y] = state.points[i];
+  const values = fieldOf({ ...settings, ...pane }, state.points, { x0: x, x1: x, nx: 1, y0: y, y1: y, ny: 1 });
+  pane.pairs.forEach(({ classes }, p) => {
+    const name = values.length > 1 ? ` ${classes.map(classLetter).join("|")}` : "(x)";
+    lines.push(`f${name} = ${formatNumber(values[p][0])}`);
+  });
+  return lines.join("\n");
 }
 
 function emptyText(ui) {

@@ -8,6 +8,8 @@ import { nearestPoint } from "./viewport.js";
 /** Distances in CSS pixels. */
 const GRAB_RADIUS = 14;
 const ERASE_RADIUS = 12;
+const REST_RADIUS = 8;
+const TAP_RADIUS = 10;
 const SPRAY_RADIUS = 16;
 const SPRAY_STEP = 9;
 const CURSOR_STEP = 10;
@@ -25,11 +27,15 @@ export function attachTools(canvas, host) {
 
   canvas.addEventListener("pointerdown", (event) => {
     if (event.button !== 0 || !host.placed()) return;
+    const [place, { tool }] = [placeOf(event, canvas), host.ui()];
+    // A finger that begins to scroll is not told from one that taps until it leaves.
+    const isTap = tool === "add" && event.pointerType === "touch";
+    stroke = { key: `stroke-${++strokeCount}`, tool, last: place, index: -1, isTap };
+    hover = place;
+    cursor = null;
+    if (isTap) return;
     canvas.setPointerCapture(event.pointerId);
     canvas.focus({ preventScroll: true });
-    const place = placeOf(event, canvas);
-    stroke = { key: `stroke-${++strokeCount}`, tool: host.ui().tool, last: place, index: -1 };
-    cursor = null;
     begin(place);
     event.preventDefault();
   });
@@ -38,11 +44,14 @@ export function attachTools(canvas, host) {
     if (stroke) proceed(hover);
     host.render();
   });
-  const end = () => {
+  canvas.addEventListener("pointerup", (event) => {
+    const place = placeOf(event, canvas);
+    if (stroke?.isTap && distance(place, stroke.last) < TAP_RADIUS) addAt(place, stroke.key);
     stroke = null;
-  };
-  canvas.addEventListener("pointerup", end);
-  canvas.addEventListener("pointercancel", end);
+  });
+  canvas.addEventListener("pointercancel", () => {
+    stroke = null;
+  });
   canvas.addEventListener("pointerleave", () => {
     hover = null;
     host.render();
@@ -54,7 +63,7 @@ export function attachTools(canvas, host) {
   });
 
   function begin(place) {
-    if (stroke.tool === "add") addAt(place, stroke.key);
+    if (stroke.tool === "add" || stroke.tool === "spray") addAt(place, stroke.key);
     else if (stroke.tool === "erase") eraseAt(place, stroke.key);
     else stroke.index = nearestAt(place, GRAB_RADIUS);
   }
@@ -64,7 +73,7 @@ export function attachTools(canvas, host) {
       if (stroke.index >= 0) host.movePoint(stroke.index, pointAt(place), stroke.key);
     } else if (stroke.tool === "erase") {
       eraseAt(place, stroke.key);
-    } else if (Math.hypot(place.left - stroke.last.left, place.top - stroke.last.top) >= SPRAY_STEP) {
+    } else if (stroke.tool === "spray" && distance(place, stroke.last) >= SPRAY_STEP) {
       stroke.last = place;
       addAt(inside(scattered(place)), stroke.key);
     }
@@ -113,6 +122,8 @@ export function attachTools(canvas, host) {
   }
 
   return {
+    /** The point under the pointer or the cursor, or -1. */
+    pointed: () => (cursor || hover ? nearestAt(cursor ?? hover, REST_RADIUS) : -1),
     /** What `draw` depends on. @param {any} ui */
     key: (ui) => [hover, cursor, ui.tool, ui.label, hover || cursor ? ui.state.points : null],
     /**
@@ -127,7 +138,7 @@ export function attachTools(canvas, host) {
       context.strokeStyle = ui.palette.ink;
       context.lineWidth = 1;
       if (cursor) drawCross(context, cursor);
-      if (ui.tool === "add") {
+      if (ui.tool === "add" || ui.tool === "spray") {
         drawGhost(context, place, ui);
       } else {
         const index = nearestAt(place, ui.tool === "erase" ? ERASE_RADIUS : GRAB_RADIUS);
@@ -138,6 +149,10 @@ export function attachTools(canvas, host) {
       }
     },
   };
+}
+
+function distance(one, other) {
+  return Math.hypot(one.left - other.left, one.top - other.top);
 }
 
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };

@@ -3,9 +3,10 @@
 import { codeContent } from "./dialogs.js";
 import { encodeLink } from "./link.js";
 import { readPalette } from "./palette.js";
+import { SHARPNESS } from "./panes.js";
 
 /**
- * @param {{actions: any, dialog: any, panes: {picture: HTMLCanvasElement, node: HTMLElement}[], root: HTMLElement}} page
+ * @param {{actions: any, dialog: any, panes: any[], root: HTMLElement}} page
  */
 export function createSaving({ actions, dialog, panes, root }) {
   const saving = {
@@ -21,7 +22,7 @@ export function createSaving({ actions, dialog, panes, root }) {
     },
     /** The panes as they are shown, at twice the size. @param {"png"|"svg"} kind */
     savePanes(kind) {
-      const text = svgOf(panes.filter(({ node }) => !node.hidden), readPalette(root));
+      const text = svgOf(panes.filter(({ node }) => !node.hidden).map((pane) => pane.image()), readPalette(root));
       const svg = new Blob([text], { type: "image/svg+xml" });
       if (kind === "svg") saveBlob(svg, "kpegasos.svg");
       else asPng(svg, (png) => saveBlob(png, "kpegasos.png"));
@@ -58,19 +59,19 @@ function saveBlob(blob, name) {
 const [GAP, TITLE] = [12, 30];
 
 /**
- * Panes beside each other: pictures of their canvases under titles that stay text.
- * @param {{picture: HTMLCanvasElement, title: () => string}[]} panes
+ * Panes beside each other: pictures under titles that stay text.
+ * @param {{width: number, height: number, url: string, title: string}[]} images
  * @param {import("./palette.js").Palette} palette
  */
-function svgOf(panes, palette) {
-  const [width, height] = [panes[0].picture.clientWidth, panes[0].picture.clientHeight];
-  const parts = panes.map(({ picture, title }, k) => {
-    const left = GAP + k * (width + GAP);
-    return `<text x="${left}" y="${TITLE - 9}" fill="${palette.ink}" font-family="sans-serif" font-size="15">${title()}</text>
-<image x="${left}" y="${TITLE}" width="${width}" height="${height}" href="${picture.toDataURL()}"/>
-<rect x="${left}" y="${TITLE}" width="${width}" height="${height}" fill="none" stroke="${palette.line}"/>`;
+function svgOf(images, palette) {
+  const [{ width, height }] = images;
+  const parts = images.map(({ url, title }, k) => {
+    const place = `x="${GAP + k * (width + GAP)}" y="${TITLE}" width="${width}" height="${height}"`;
+    return `<text x="${GAP + k * (width + GAP)}" y="${TITLE - 9}" fill="${palette.ink}" font-family="sans-serif" font-size="15">${title}</text>
+<image ${place} href="${url}"/>
+<rect ${place} fill="none" stroke="${palette.line}"/>`;
   });
-  const size = [panes.length * (width + GAP) + GAP, height + TITLE + GAP];
+  const size = [images.length * (width + GAP) + GAP, height + TITLE + GAP];
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${size[0]}" height="${size[1]}" viewBox="0 0 ${size.join(" ")}">
 <rect width="100%" height="100%" fill="${palette.paper}"/>
 ${parts.join("\n")}
@@ -83,7 +84,7 @@ function asPng(svg, take) {
   const image = new Image();
   image.onload = () => {
     const canvas = document.createElement("canvas");
-    Object.assign(canvas, { width: 2 * image.width, height: 2 * image.height });
+    Object.assign(canvas, { width: SHARPNESS * image.width, height: SHARPNESS * image.height });
     canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
     canvas.toBlob(take);
     URL.revokeObjectURL(image.src);

@@ -2,9 +2,10 @@
 /** The bottom bar: play, single steps, speed, and the time axis to scrub. */
 import { createScale } from "./axes.js";
 import { createCanvas, placeOf, sameItems } from "./canvas.js";
+import { ENGINE_LIMITS } from "./checks.js";
 import { SPEEDS } from "./clock.js";
-import { button, el, icon, setAttribute } from "./dom.js";
-import { formatEpoch, formatWhole } from "./format.js";
+import { button, el, icon, setAttribute, setText } from "./dom.js";
+import { formatEpoch, formatWhole, readNumber } from "./format.js";
 import { createTile } from "./tiles.js";
 
 /** Gaps at which playing stops. */
@@ -35,12 +36,14 @@ export function createTimeline(actions) {
   const steps = createStepTile(actions);
   const epochs = createTile("Epoch");
   const axis = createAxis(actions);
+  const wrong = el("p", { class: "kp-field-error", role: "alert", hidden: true });
   const node = el(
     "div",
     { class: "kp-timeline", role: "region", "aria-label": "Time" },
     el("div", { class: "kp-row kp-play-row" }, play, step, epoch, speed.node, tolerance.node),
     el("div", { class: "kp-tiles kp-time-tiles" }, steps.node, epochs.node),
     axis.node,
+    wrong,
   );
   let shownIcon = "play";
 
@@ -59,6 +62,8 @@ export function createTimeline(actions) {
     steps.set(ui, other);
     epochs.set(other || !ui.frame ? "–" : formatEpoch(ui.frame.epoch));
     axis.update(ui);
+    setAttribute(wrong, "hidden", !ui.errors.t);
+    setText(wrong, ui.errors.t ?? "");
   }
 
   return { node, update, destroy: axis.destroy };
@@ -72,11 +77,13 @@ function createStepTile(actions) {
     inputmode: "numeric",
     autocomplete: "off",
     onchange: () => {
-      const typed = input.value.replace(/[\s,]/g, "");
-      if (!/^\d+$/.test(typed)) input.value = shown;
-      else {
+      const t = readNumber(input.value);
+      if (Number.isInteger(t) && t >= 0 && t <= ENGINE_LIMITS.steps) {
         shown = input.value;
-        actions.seek(Number(typed));
+        actions.seek(t);
+      } else {
+        const most = formatWhole(ENGINE_LIMITS.steps);
+        actions.fail("t", `t must be a whole number from 0 to ${most}, got “${input.value}” instead`);
       }
     },
   });
@@ -86,9 +93,11 @@ function createStepTile(actions) {
     node,
     set(ui, other) {
       setAttribute(input, "disabled", !ui.trainable);
+      setAttribute(input, "aria-invalid", ui.errors.t ? "true" : null);
       const text = other || !ui.frame ? "–" : formatWhole(ui.frame.t);
-      // What is being typed is not overwritten.
-      if (text === shown || (document.activeElement === input && input.value !== shown)) return;
+      // What is being typed is not overwritten, and what is wrong stays to be mended.
+      const typing = document.activeElement === input && input.value !== shown;
+      if (text === shown || typing || ui.errors.t) return;
       input.value = shown = text;
     },
   };

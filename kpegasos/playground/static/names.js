@@ -1,5 +1,5 @@
 // @ts-check
-/** Kernels as the page names them, and the parameters that each has. */
+/** What the page calls kernels and parameters. */
 
 /** Names of kernels on the page. */
 export const KERNEL_NAMES = {
@@ -17,4 +17,18 @@ export const KERNEL_PARAMETERS = {
   laplacian: ["gamma"],
   poly: ["gamma", "degree", "coef0"],
   sigmoid: ["gamma", "coef0"],
+};
+
+/** Names of parameters on the page, where they differ. */
+export const PARAMETER_NAMES = {
+  lam: "λ",
+  gamma: "γ",
+  degree: "Degree",
+  scale: "c",
+  batch_size: "Batch",
+  seed: "Seed",
+  noise: "Noise",
+  test_share: "Test share",
+  classes: "Classes",
+  t: "Step t",
 };
