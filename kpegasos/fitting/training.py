@@ -77,6 +77,8 @@ class FitPlan:
         ``attributes(results)`` makes the fitted attributes of the model as it stands.
     in_step : bool
         Whether the pairs are to be trained in step.
+    seconds_before : float, default=0.0
+        Of what all pairs need, since the fit began; the first one has them as its own.
     is_slow : bool, default=False
         Whether rows have taken all the time of a pair, so that every draw is one too many.
     """
@@ -90,6 +92,7 @@ class FitPlan:
     known: dict[str, Any]
     attributes: Callable[[Results], dict[str, Any]]
     in_step: bool
+    seconds_before: float = 0.0
     is_slow: bool = False
 
     @property
@@ -109,10 +112,12 @@ class FitPlan:
 
     def make_run(self, pair: Pair, n_at_once: int, stopper: Stopper) -> PegasosRun:
         """Set up the run of a pair; a brief one if there is reason to stop."""
-        settings = self.settings
+        settings, begin = self.settings, stopper.seconds
+        rows = self._rows(pair, n_at_once, stopper)
+        seconds = stopper.seconds - begin
         run = make_run(
             pair.problem,
-            self._rows(pair, n_at_once, stopper),
+            rows,
             settings.options,
             n_steps=settings.n_steps,
             epochs=settings.epochs_of(
@@ -124,6 +129,7 @@ class FitPlan:
             spawn_key=self.pairs.spawn_keys([pair.number])[0],
             state=None if self.states is None else self.states[pair.number],
         )
+        run.state.seconds += seconds + (self.seconds_before if pair.number == 0 else 0.0)
         if self.is_slow or run.rows.is_costly:
             run.fewest_draws = 1
         return run
@@ -164,6 +170,7 @@ class FitPlan:
                     self.make_rows = make_rows.prepare()
             except CutShort:
                 self.is_slow = True
+        self.seconds_before = stopper.seconds
 
     def _rows(self, pair: Pair, n_at_once: int, stopper: Stopper) -> RowSource:
         """Give rows of a pair; for a brief run if there is reason to stop before they are made."""
@@ -291,8 +298,8 @@ class PairTraining:
 
     def _open(self) -> None:
         """Make rows anew, or end where the pair has been left."""
-        reason, rows = self._stopper.reason(), None
-        if reason is None:
+        rows, begin = None, self._stopper.seconds
+        if self._stopper.reason() is None:
             with suppress(CutShort), heeding(self._stopper.lasts):
                 rows = self._plan.make_rows(self.pair, self._n_at_once, False)
         if rows is None:
@@ -302,6 +309,7 @@ class PairTraining:
         for each in (self._ascent, self.run):
             if each is not None:
                 each.use_rows(rows)
+        (self._ascent or self.run).state.seconds += self._stopper.seconds - begin
 
     def result(self) -> Result:
         """Make the result, at the end."""
@@ -528,7 +536,13 @@ def _train_small(plan: FitPlan, stopper: Stopper, threads: int) -> SmallResults 
     def share_out(work: Callable[[int, int], None], n_pairs: int) -> None:
         parallel_for(work, even_ranges(n_pairs, threads))
 
-    return train_small(pairs, stopper, polished=plan.settings.polish, share_out=share_out)
+    return train_small(
+        pairs,
+        stopper,
+        polished=plan.settings.polish,
+        seconds_before=plan.seconds_before,
+        share_out=share_out,
+    )
 
 
 def small_pairs(plan: FitPlan) -> SmallPairs | None:

@@ -29,7 +29,8 @@ class Record(NamedTuple):
     epoch : float
         Passes over the data so far: draws divided by examples.
     seconds : float
-        Time in the solver, without evaluations.
+        Time in the solver, without evaluations. That of an estimator begins with ``fit``: what
+        comes before the steps, such as a kernel matrix, counts; the first pair has what all need.
     objective_last, objective_average : float
         Primal objective of the last iterate and of the returned one (the chosen average).
     dual_bound : float

@@ -41,9 +41,12 @@ class SmallResults(Results):
     Parameters
     ----------
     pairs : SmallPairs
+    seconds_before : float
+        Seconds that the first pair has as its own.
     """
 
-    def __init__(self, pairs: SmallPairs) -> None:
+    def __init__(self, pairs: SmallPairs, seconds_before: float) -> None:
+        self._seconds_before = seconds_before
         n_pairs, n_members = pairs.lam.size, pairs.members.size
         self._ends = pairs.ends
         self.runs = SmallRuns(
@@ -122,6 +125,8 @@ class SmallResults(Results):
         # Nobody has looked at a clock between them.
         own = 1 + np.arange(len(records)) - np.repeat(begins, sizes)
         records[:, 2] = own * (seconds / max(1, len(records)))
+        if first == 0:
+            records[begins[0] : begins[0] + sizes[0], 2] += self._seconds_before
         names = np.array([*_STATUS[:CUT], reason], dtype=object)
         status = names[numbers[:, small_runs.STATUS].astype(np.int64)].tolist()
         self._columns["status"][first:last] = status
@@ -149,6 +154,7 @@ def train_small(
     stopper: Stopper,
     *,
     polished: bool,
+    seconds_before: float,
     share_out: Callable[[Callable[[int, int], None], int], None],
 ) -> SmallResults:
     """Train all pairs but those that are left to the drivers.
@@ -161,10 +167,12 @@ def train_small(
         a few steps, so that every pair has a model.
     polished : bool
         Whether dual ascent follows.
+    seconds_before : float
+        Seconds that the first pair has as its own.
     share_out : callable
         ``share_out(work, n_pairs)`` calls ``work(first, last)`` for ranges of pairs, on threads.
     """
-    results = SmallResults(pairs)
+    results = SmallResults(pairs, seconds_before)
     sets = None
     if polished:
         sizes = np.zeros(len(pairs.points), dtype=np.int64)

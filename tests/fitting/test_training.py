@@ -1,5 +1,6 @@
 """Time and kernel values are shared among the pairs of a fit, by a clock that counts values."""
 
+import time
 import warnings
 from types import SimpleNamespace
 
@@ -124,3 +125,25 @@ def test_advice_of_more_digits_is_for_those_who_lack_them(dtype, advised):
     with pytest.warns(ConvergenceWarning, match="mostly rounding") as caught:
         model.fit(X.astype(dtype), y)
     assert ("row_dtype='float64'" in str(caught[0].message)) == advised
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"polish": True}, {"cache": "cached"}, {"tol": 0.5}], ids=str
+)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_seconds_of_a_history_begin_with_fit(n_classes, options):
+    """They used to leave out the kernel matrix, and all else before the first step."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 2)), np.arange(40) % n_classes
+
+    def slow(A, B):
+        time.sleep(1e-4 * len(A) * len(B))
+        return A @ B.T
+
+    begin = time.perf_counter()
+    options = {"kernel": slow, "epochs": 2, "n_jobs": 1, "random_state": 0} | options
+    model = PegasosSVC(**options).fit(X, y)
+    whole = time.perf_counter() - begin
+    histories = [model.history_] if n_classes == 2 else model.history_
+    told = sum(history[-1].seconds for history in histories)
+    assert 0.8 * whole < told < whole
