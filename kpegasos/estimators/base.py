@@ -268,7 +268,13 @@ class BasePegasos(
         stopper.presses_kept = 1
         settings, name = plan.settings, type(self).__name__
         try:
-            with progress_bar(settings.verbose, name, len(plan.pairs)) as update:
+            with progress_bar(
+                settings.verbose,
+                name,
+                len(plan.pairs),
+                settings.max_time,
+                is_even=not settings.polish,
+            ) as update:
                 if observers:
                     results = train_in_step(plan, stopper, update, observers)
                 else:

@@ -188,11 +188,12 @@ class EarlyStopping(CheckpointObserver):
 
 @contextmanager
 def progress_bar(
-    enabled: bool, name: str, runs: int
+    enabled: bool, name: str, runs: int, most_seconds: float | None = None, *, is_even: bool = True
 ) -> Iterator[Callable[[int, Any, float, float], None]]:
     """Yield a function ``update(pair, run, before, own)`` to call at checkpoints, from any thread.
 
-    Of a pair, from 0 to 1, so much was done before the run, and so much is the run's own.
+    Of a pair, from 0 to 1, so much was done before the run, and so much is the run's own, of which
+    the bar shows what is done by now.
 
     Parameters
     ----------
@@ -202,18 +203,33 @@ def progress_bar(
         What is being fitted.
     runs : int
         How many runs there are.
+    most_seconds : float, default=None
+        After which they end.
+    is_even : bool, default=True
+        Whether shares take time in proportion, so that what is left can be told.
     """
     if not enabled:
         yield lambda pair, run, before, own: None
         return
-    done, gap = [0.0] * runs, "?"
+    parts: list[Callable[[], float]] = [lambda: 0.0] * runs
+    gaps: dict[int, float] = {}
 
     def update(pair: int, run: Any, before: float, own: float) -> None:
-        nonlocal gap
-        done[pair] = before + own * run.progress
-        gap = f"{run.history.records[-1].relative_gap:.2%}" if len(run.history) else "?"
+        # What has ended is not held: states of all pairs may be large.
+        parts[pair] = (lambda: before + own * run.progress) if own else (lambda: before)
+        if len(run.history):
+            record = run.history.records[-1]
+            rounding = record.rounding / record.objective_average if record.rounding else 0.0
+            gaps[pair] = record.relative_gap + rounding
 
-    with _counted(lambda _: f"{name} {bar(sum(done) / runs)} gap {gap}"):
+    def share() -> float:
+        return sum(part() for part in parts) / runs
+
+    def text(_: int) -> str:
+        gap = f"{max(gaps.values()):.2%}" if gaps else "?"
+        return f"{name} {bar(share())} gap {gap}"
+
+    with _counted(text, share if is_even else None, most_seconds):
         yield update
 
 
@@ -252,14 +268,17 @@ def cell_bar(
 
 
 @contextmanager
-def _counted(text: Callable[[int], str]) -> Iterator[None]:
+def _counted(
+    text: Callable[[int], str],
+    share: Callable[[], float] | None = None,
+    most_seconds: float | None = None,
+) -> Iterator[None]:
     """Show a text, and behind it the kernel values of the block; on features there are none."""
     counter = Counter()
 
-    def both() -> str:
-        return text(counter.values) + (
-            f" {counter.values:.1e} kernel values" if counter.values else ""
-        )
+    def all_of_it(time: str) -> str:
+        values = f", {counter.values:.1e} kernel values" if counter.values else ""
+        return f"{text(counter.values)} {time}{values}"
 
-    with shown(both, sys.stdout), counting(counter):
+    with shown(all_of_it, sys.stdout, share, most_seconds), counting(counter):
         yield

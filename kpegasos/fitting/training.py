@@ -211,13 +211,22 @@ class PairTraining:
         self._ascent: DualAscent | None = None
         self._is_over = self._is_closed = False
         self._may_give_way = plan.settings.polish and plan.settings.shortened
+        self._tell()
+
+    def _tell(self) -> None:
+        """Tell what is done of the pair."""
+        half = 0.5 if self._plan.settings.polish else 1.0
+        if self._ascent is None:
+            self._update(self.pair.number, self.run, 0.0, half)
+        else:
+            self._update(self.pair.number, self._ascent, half, half)
 
     def advance(self, share: Stopper) -> bool:
         """Take the run to its next checkpoint; false if a pause comes before."""
         settings, run = self._plan.settings, self.run
         n_records = len(run.history)
         run.advance(share, settings.tol)
-        self._update(self.pair.number, run, 0.0, 0.5 if settings.polish else 1.0)
+        self._tell()
         return len(run.history) > n_records
 
     def go_on(self, turns: Turns, share: Stopper) -> bool:
@@ -267,7 +276,7 @@ class PairTraining:
             self._take_plain_steps()
         else:
             ascent.advance(self._stopper, settings.tol)
-            self._update(self.pair.number, ascent, 0.5, 0.5)
+            self._tell()
             self._is_over = ascent.finished
 
     def _is_too_late(self, run: PegasosRun | DualAscent, turns: Turns, share: Stopper) -> bool:
@@ -315,10 +324,11 @@ class PairTraining:
         """Make the result, at the end."""
         # A state takes as much memory as the model; only a warm start needs it.
         self.run.keeps_state = self._plan.settings.warm_start
-        ascent = self._ascent
-        result = self.run.result() if ascent is None else polished(self.run, ascent)
-        self._update(self.pair.number, self.run, 1.0, 0.0)
-        self.run.rows.close()
+        run, ascent = self.run, self._ascent
+        share = 0.5 + 0.5 * ascent.progress if ascent is not None else run.progress
+        result = run.result() if ascent is None else polished(run, ascent)
+        self._update(self.pair.number, run, share if result.status in CUT_SHORT else 1.0, 0.0)
+        run.rows.close()
         return result
 
 

@@ -11,16 +11,25 @@ from typing import Any
 
 
 @contextmanager
-def shown(text: Callable[[], str], stream: Any) -> Iterator[None]:
-    """Show a text that changes, and the seconds: a full disk or a reader who is gone costs nothing.
+def shown(
+    text: Callable[[str], str],
+    stream: Any,
+    share: Callable[[], float] | None = None,
+    most_seconds: float | None = None,
+) -> Iterator[None]:
+    """Show a text that changes: a full disk or a reader who is gone costs nothing.
 
     Parameters
     ----------
     text : callable
-        Returns the text as it is, in one line; called from a thread.
+        Returns the text as it is, in one line, with a time that it is given; called from a thread.
     stream : text stream or None
         On a terminal and in a notebook the line changes in place several times a second; elsewhere
         it is written once, at the end.
+    share : callable, default=None
+        Returns what part is done, from 0 to 1, by which the time left is told.
+    most_seconds : float, default=None
+        After which all ends.
     """
     ended, begin, widest = Event(), time.monotonic(), 0
     moves = False
@@ -29,8 +38,13 @@ def shown(text: Callable[[], str], stream: Any) -> Iterator[None]:
 
     def write(end: str) -> None:
         nonlocal widest
-        minutes, seconds = divmod(int(time.monotonic() - begin), 60)
-        line = f"{text()} {minutes}:{seconds:02}"
+        passed = time.monotonic() - begin
+        line = _minutes(passed)
+        if share is not None and not end and passed > 1.0 and 0.0 < (done := share()) < 1.0:
+            left = passed * (1.0 - done) / done
+            left = left if most_seconds is None else max(0.0, min(left, most_seconds - passed))
+            line += f", {_minutes(left)} left"
+        line = text(line)
         if moves:  # a line that is wrapped could not be taken back
             line = line[: shutil.get_terminal_size().columns - 1]
         widest = max(widest, len(line))
@@ -52,6 +66,10 @@ def shown(text: Callable[[], str], stream: Any) -> Iterator[None]:
         if moves:
             thread.join()
         write("\n")
+
+
+def _minutes(seconds: float) -> str:
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
 
 
 def bar(share: float) -> str:

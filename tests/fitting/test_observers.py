@@ -4,14 +4,17 @@ import io
 import re
 import sys
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
+from sklearn.exceptions import ConvergenceWarning
 
 from kpegasos import LinearPegasosSVC, PegasosSVC, PegasosSVCCV
-from kpegasos.fitting.observers import cell_bar
+from kpegasos.fitting.observers import cell_bar, progress_bar
+from kpegasos.solvers.result import History, Record
 from kpegasos.utils import progress
 from kpegasos.utils.patience import count
 
@@ -62,7 +65,7 @@ def test_bar_does_not_cost_the_model(model, stream, monkeypatch):
 def test_line_on_a_terminal_changes_in_place(monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
     stream, text = Terminal(), ["x" * 60]
-    with progress.shown(lambda: text[0], stream):
+    with progress.shown(lambda time: f"{text[0]} {time}", stream):
         end = time.monotonic() + 60.0
         while not stream.getvalue() and time.monotonic() < end:
             time.sleep(0.01)
@@ -85,3 +88,43 @@ def test_bar_of_a_search_moves_before_a_first_cell_is_done(capsys, done, values,
         count(values)
         advance(done)
     assert f"{share}% {done}/2 cells" in capsys.readouterr().out
+
+
+def test_bar_moves_between_checkpoints_and_tells_the_time_left(monkeypatch):
+    """It stood at 0%, and was full after Ctrl-C."""
+    stream, now = Terminal(), SimpleNamespace(monotonic=lambda: 20.0, sleep=time.sleep)
+    monkeypatch.setattr(sys, "stdout", stream)
+    monkeypatch.setattr(progress, "time", now)
+    run = SimpleNamespace(progress=0.0, history=History())
+    other = SimpleNamespace(progress=0.0, history=History())
+
+    def line_with(text):
+        end = time.monotonic() + 60.0
+        while text not in (line := stream.getvalue().rpartition("\r")[2]):
+            assert time.monotonic() < end, line
+            time.sleep(0.01)
+        return line
+
+    with progress_bar(True, "fit", 2) as update:
+        now.monotonic = lambda: 50.0
+        update(0, run, 0.0, 1.0)
+        update(1, other, 0.0, 1.0)
+        run.progress = 0.5
+        assert "gap ? 0:30, 1:30 left" in line_with(" 25%")
+        record = Record(1, 1.0, 0.0, 2.0, 2.0, 1.0, 0.5, 0.25, 0.1, 1, 0, 0)
+        other.history.append(record)
+        update(1, other, 0.3, 0.0)
+        line_with(" 40% gap 30.00%")
+    last = stream.getvalue().rpartition("\r")[2]
+    assert " 40% gap 30.00% 0:30 " in last
+    assert "left" not in last
+
+
+@pytest.mark.parametrize("options", [{}, {"polish": True, "tol": 1e-12}], ids=str)
+def test_bar_of_a_fit_that_is_cut_short_is_not_full(options, capsys):
+    model = PegasosSVC(n_steps=10**7, max_time=0.05, verbose=True, random_state=0, **options)
+    with pytest.warns(ConvergenceWarning, match="max_time"):
+        model.fit(X, y)
+    line = capsys.readouterr().out
+    assert "100%" not in line
+    assert f"gap {model.relative_gap_.max():.2%}" in line
