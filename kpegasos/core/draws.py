@@ -68,7 +68,7 @@ class IndexStream:
     seed : int
         Non-negative.
     spawn_key : sequence of int, default=()
-        Tells apart streams with the same seed (one per pair of classes).
+        Tells apart streams with the same seed: one for each of several pairs of classes.
     """
 
     def __init__(

@@ -124,10 +124,18 @@ def rates_of(step: Callable[..., Any], first: int, n_steps: int, lam: float) -> 
     Raises
     ------
     ValueError
-        If a size is not positive, or would turn the iterate round: ``η_t lam > 1``.
+        If the rule takes no array, or a size is not positive, or would turn the iterate round:
+        ``η_t lam > 1``.
     """
     numbers = np.arange(first, first + n_steps)
-    sizes = np.asarray(step(numbers, lam), dtype=np.float64)
+    try:
+        sizes = np.asarray(step(numbers, lam), dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        hint = " (np.minimum takes one, min does not)" if "truth value" in str(error) else ""
+        raise ValueError(
+            f"step must return sizes for an array of the steps' numbers{hint} and lam, "
+            f"got {type(error).__name__}: {error}"
+        ) from error
     if sizes.shape not in ((), numbers.shape):
         raise ValueError(
             f"step must return a size for each of {n_steps} steps, got shape {sizes.shape} instead"

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from kpegasos.core.draws import Sampling
 from kpegasos.core.steps import StepRule
 from kpegasos.solvers.result import History
 
@@ -36,7 +37,7 @@ class PegasosAttributes(ModelAttributes):
     epochs: str | float
     n_steps: int | None
     batch_size: int
-    sampling: str
+    sampling: Sampling
     projection: bool
     average: str | None
     step: StepRule | None

@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
+from kpegasos.core.draws import Sampling
 from kpegasos.core.steps import StepRule
 from kpegasos.estimators.attributes import KernelAttributes
 from kpegasos.estimators.base import (
@@ -343,8 +344,9 @@ class PegasosSVC(OneVsOneMixin, KernelEstimator):
         Steps T of each pair; used in place of ``epochs`` if given.
     batch_size : int, default=1
         Examples k of one step.
-    sampling : {"permutation", "uniform"}, default="permutation"
-        A fresh permutation each epoch, or independent draws.
+    sampling : {"permutation", "uniform", "contiguous"} or callable, default="permutation"
+        A fresh permutation each epoch, independent draws, or runs of 64 consecutive rows in
+        random order. A callable ``f(rng, n_samples)`` returns the draws of one epoch.
     projection : bool, default=False
         Project onto a ball that holds the optimum after each step, of radius ``1/sqrt(lam)`` with
         the hinge. A loss without a largest slope, such as a square, is always projected.
@@ -491,7 +493,7 @@ class PegasosSVC(OneVsOneMixin, KernelEstimator):
         epochs: str | float = "auto",
         n_steps: int | None = None,
         batch_size: int = 1,
-        sampling: str = "permutation",
+        sampling: Sampling = "permutation",
         projection: bool = False,
         average: str | None = "weighted",
         step: StepRule | None = None,
@@ -568,8 +570,9 @@ default="epsilon_insensitive"
         Steps T; used in place of ``epochs`` if given.
     batch_size : int, default=1
         Examples k of one step.
-    sampling : {"permutation", "uniform"}, default="permutation"
-        A fresh permutation each epoch, or independent draws.
+    sampling : {"permutation", "uniform", "contiguous"} or callable, default="permutation"
+        A fresh permutation each epoch, independent draws, or runs of 64 consecutive rows in
+        random order. A callable ``f(rng, n_samples)`` returns the draws of one epoch.
     projection : bool, default=False
         Project onto a ball that holds the optimum after each step. A loss without a largest slope,
         such as a square, is always projected.
@@ -696,7 +699,7 @@ default="epsilon_insensitive"
         epochs: str | float = "auto",
         n_steps: int | None = None,
         batch_size: int = 1,
-        sampling: str = "permutation",
+        sampling: Sampling = "permutation",
         projection: bool = False,
         average: str | None = "weighted",
         step: StepRule | None = None,

@@ -12,6 +12,7 @@ from scipy import sparse
 from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
+from kpegasos.core.draws import Sampling
 from kpegasos.core.steps import StepRule
 from kpegasos.estimators.base import BasePegasos, OneVsOneMixin, RegressionMixin, keeps_parameters
 from kpegasos.estimators.bounds import EPS, Enclosed, check_diagonal, squared_constant
@@ -162,10 +163,11 @@ class LinearPegasosSVC(OneVsOneMixin, LinearEstimator):
         Steps T of each pair; used in place of ``epochs`` if given. May be less than one epoch.
     batch_size : int, default=1
         Examples k of one step.
-    sampling : {"permutation", "uniform", "contiguous"}, default="permutation"
+    sampling : {"permutation", "uniform", "contiguous"} or callable, default="permutation"
         A fresh permutation each epoch, independent draws, or runs of 64 consecutive rows in
         random order: several times faster on data larger than the processor's caches, for rows
-        that come in no particular order (`sklearn.utils.shuffle` sees to that).
+        that come in no particular order (`sklearn.utils.shuffle` sees to that). A callable
+        ``f(rng, n_samples)`` returns the draws of one epoch.
     projection : bool, default=False
         Project onto a ball that holds the optimum after each step, of radius ``1/sqrt(lam)`` with
         the hinge. A loss without a largest slope, such as a square, is always projected. Of a
@@ -299,7 +301,7 @@ class LinearPegasosSVC(OneVsOneMixin, LinearEstimator):
         epochs: str | float = "auto",
         n_steps: int | None = None,
         batch_size: int = 1,
-        sampling: str = "permutation",
+        sampling: Sampling = "permutation",
         projection: bool = False,
         average: str | None = "weighted",
         step: StepRule | None = None,
@@ -422,10 +424,11 @@ default="epsilon_insensitive"
         Steps T; used in place of ``epochs`` if given. May be less than one epoch.
     batch_size : int, default=1
         Examples k of one step.
-    sampling : {"permutation", "uniform", "contiguous"}, default="permutation"
+    sampling : {"permutation", "uniform", "contiguous"} or callable, default="permutation"
         A fresh permutation each epoch, independent draws, or runs of 64 consecutive rows in
         random order: several times faster on data larger than the processor's caches, for rows
-        that come in no particular order (`sklearn.utils.shuffle` sees to that).
+        that come in no particular order (`sklearn.utils.shuffle` sees to that). A callable
+        ``f(rng, n_samples)`` returns the draws of one epoch.
     projection : bool, default=False
         Project onto a ball that holds the optimum after each step. A loss without a largest slope,
         such as a square, is always projected. Of a stream, a ball that holds the optimum of the
@@ -514,7 +517,7 @@ default="epsilon_insensitive"
         epochs: str | float = "auto",
         n_steps: int | None = None,
         batch_size: int = 1,
-        sampling: str = "permutation",
+        sampling: Sampling = "permutation",
         projection: bool = False,
         average: str | None = "weighted",
         step: StepRule | None = None,

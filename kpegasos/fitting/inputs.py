@@ -21,7 +21,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_array, check_consistent_length, validate_data
 
 from kpegasos.core.averaging import AVERAGES
-from kpegasos.core.draws import MOST_DRAWS, SAMPLINGS
+from kpegasos.core.draws import MOST_DRAWS, check_sampling
 from kpegasos.core.problem import as_cost, check_weights
 from kpegasos.core.state import PegasosOptions, options_for
 from kpegasos.core.steps import check_step
@@ -197,7 +197,7 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "epochs": _name_or(_POSITIVE, "auto", most=MOST_DRAWS),
     "n_steps": _perhaps(as_integer, least=1, most=MOST_DRAWS),
     "batch_size": partial(as_integer, least=1),
-    "sampling": _choice(*SAMPLINGS),
+    "sampling": lambda _, value: check_sampling(value),
     "projection": as_flag,
     "average": _perhaps(as_choice, choices=AVERAGES),
     "step": lambda _, value: check_step(value),
@@ -243,8 +243,6 @@ def _plain_parameters(estimator: Any) -> dict[str, Any]:
     for name in (name for name, default in defaults.items() if plain[name] is not default):
         if name in _CHECKS:
             plain[name] = _CHECKS[name](name, plain[name])
-    if "kernel" in plain:  # draws that lie side by side are of use to features only
-        as_choice("sampling", plain["sampling"], SAMPLINGS[:2])
     return plain
 
 

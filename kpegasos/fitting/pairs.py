@@ -514,7 +514,8 @@ class Targets(NamedTuple):
             settings.lam,
             settings.C,
             # Neighbours in X are to stay neighbours.
-            grouped=settings.options.sampling != "contiguous",
+            # Kernel values are shared by class; rows lie side by side as in X.
+            grouped="kernel" in settings.own or settings.options.sampling != "contiguous",
             loss=settings.loss,
         )
         for pair in (pairs[number] for number in np.flatnonzero(k > pairs.sizes).tolist()):

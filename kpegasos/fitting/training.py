@@ -247,7 +247,7 @@ class PairTraining:
                     return False
         except ValueError as error:
             # Values that were costly make a model all the same.
-            if not takes_objects(self._plan.known["_kernel"]) or INDEFINITE not in str(error):
+            if not takes_objects(self._plan.known.get("_kernel")) or INDEFINITE not in str(error):
                 raise
             self.run.state.certified = False
             self._ascent = None

@@ -451,7 +451,22 @@ class CallableKernel(Composable):
         ValueError
             If they have the wrong shape or are not finite.
         """
-        return check_values(self.function(A, B), A, B)
+        try:
+            return check_values(self.function(A, B), A, B)
+        except (TypeError, ValueError) as error:
+            if not self._takes_two_rows(A, B):
+                raise
+            raise ValueError(
+                f"kernel must be a function of two sets of rows, got {shown(self.function)} of two "
+                f"rows; wrap it in PairwiseKernel"
+            ) from error
+
+    def _takes_two_rows(self, A: Any, B: Any) -> bool:
+        """Tell whether the function returns a number for two rows."""
+        try:
+            return bool(np.ndim(self.function(A[0], B[0])) == 0)
+        except Exception:
+            return False
 
     def diag(self, A: Any) -> np.ndarray:
         """``f(a, a)`` of each row, float64 of shape (n_a,)."""

@@ -291,8 +291,8 @@ def index_stream(
     Parameters
     ----------
     n_samples : int
-        Those of a pair of several classes are numbered class by class, or with "contiguous" as in
-        X.
+        Those of a pair of several classes are numbered class by class, or as in X with
+        "contiguous" of a linear estimator.
     n_draws : int
         Steps times ``batch_size``.
     sampling : {"permutation", "uniform", "contiguous"} or callable, default="permutation"

@@ -209,11 +209,13 @@ def test_attributes_of_several_classes_are_per_pair(Estimator, projection):
     "options",
     [
         {"average": "suffix", "sampling": "uniform"},
+        {"sampling": "contiguous"},
+        {"sampling": lambda rng, n_samples: rng.permutation(n_samples)[::-1]},
         {"average": None, "batch_size": 4, "projection": True},
         {"average": "uniform"},
         {"step": DelayedInverse()},
     ],
-    ids=str,
+    ids=", ".join,
 )
 def test_run_is_that_of_the_solver(Estimator, options):
     """Every parameter gets to where it counts; one seed makes the same draws."""

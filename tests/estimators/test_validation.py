@@ -23,7 +23,9 @@ from kpegasos import (
     PegasosSVR,
     linear_rows,
     losses,
+    make_problem,
     make_rows,
+    pegasos,
 )
 
 X, Y = data()
@@ -382,3 +384,28 @@ def test_targets_whose_size_leaves_nothing_to_learn_are_told(Estimator, paramete
         assert model.score(X, size * y) < 0.01
     for targets in (y, 5.0 * y, noise, np.full(178, 7.0)):
         assert caught(model, X, targets) == []
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("step", "match"),
+    [
+        (lambda t, lam: min(1.0 / lam, t**-0.5), r"numbers \(np.minimum takes one, min does not\)"),
+        (lambda t: 1.0 / t, "numbers and lam, got TypeError: .*2 were given"),
+        (lambda t, lam: "x", "numbers and lam, got ValueError: could not convert"),
+    ],
+)
+def test_mistakes_in_a_step_rule_are_told_of_step(Estimator, step, match):
+    with pytest.raises(ValueError, match=f"^step must return sizes for an array of .*{match}"):
+        Estimator(step=step).fit(X, Y)
+
+
+@BOTH
+def test_the_list_of_samplings_is_that_of_the_solver(Estimator):
+    match = r"^sampling must be one of \('permutation', 'uniform', 'contiguous'\) or a function"
+    for call in (
+        lambda: Estimator(sampling="sorted").fit(X, Y),
+        lambda: pegasos(make_problem(Y, 1.0), make_rows(X), sampling="sorted"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            call()
