@@ -180,8 +180,6 @@ BORROWED = {
     "_ensure_finalized": "kpegasos/utils/compiled.py",
     "_internal_codegen": "kpegasos/utils/compiled.py",
     "_openmp_effective_n_threads": "kpegasos/utils/threads.py",
-    "_actions": "kpegasos/cli/main.py",
-    "_run_exitfuncs": "kpegasos/cli/main.py",
 }
 #: Documented, in spite of the underscore.
 PUBLIC = {"_asdict", "_exit", "_fields", "_getframe", "_replace"}
