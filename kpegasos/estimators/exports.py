@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from os import PathLike
 from typing import Any
 
 import numpy as np
+import sklearn
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
@@ -93,8 +95,30 @@ def _libsvm(estimator: Any, model: Model, parameters: dict[str, Any]) -> Any:
     return made
 
 
+#: What models of LIBSVM keep under names that are not public, in scikit-learn 1.6 to 1.9.
+_PRIVATE_NAMES = {
+    "_BaseLibSVM__Xfit", "_dual_coef_", "_effective_probability", "_gamma", "_intercept_",
+    "_n_support", "_num_iter", "_probA", "_probB", "_sparse",
+}  # fmt: skip
+
+
+@cache
+def _check_private_names(kind: Any) -> None:
+    """Refuse a scikit-learn whose SVC or SVR keeps what is not known here."""
+    X = np.array([[0.0], [1.0]])
+    of_callable = vars(kind(kernel=lambda A, B: A @ B.T).fit(X, [0, 1]))
+    names = {name for name in of_callable if name.startswith("_")}
+    if unknown := names - _PRIVATE_NAMES:
+        raise RuntimeError(
+            f"to_sklearn needs the {kind.__name__} of scikit-learn 1.6 to 1.9, got that of "
+            f"{sklearn.__version__}, which has {sorted(unknown)}"
+        )
+
+
 def _set_libsvm_model(svm: Any, model: Model) -> None:
     """Make an SVC or SVR, whose parameters are those of the kernel, a fitted one, of this model."""
+    kind: Any = type(svm)
+    _check_private_names(kind)
     n_vectors, classes, given = model.dual_coef.shape[1], model.classes, model.vectors is None
     of_callable = callable(svm.kernel)
     places = np.arange(n_vectors) if model.support is None or of_callable else model.support

@@ -24,6 +24,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
 
 from kpegasos import RBF, Linear, PegasosSVC, PegasosSVR
+from kpegasos.estimators import exports
 
 
 def assert_same(ours, theirs, X):
@@ -142,3 +143,21 @@ def test_html_of_a_model_has_gap_and_support():
         assert "support vectors" not in without._repr_html_()
     found = search().fit(X, y)
     assert f"{found.support_.size} support vectors" in note_of(found)
+
+
+def test_to_sklearn_refuses_a_scikit_learn_whose_models_keep_something_else(monkeypatch):
+    """Rather than to make one that fails, or predicts something else, when it is used."""
+    fit = SVC.fit
+
+    def fit_of_later(svm, X, y):
+        svm._of_later = fit(svm, X, y)
+        return svm
+
+    X, y, _ = data(2)
+    model = classifier().fit(X, y)
+    exports._check_private_names.cache_clear()
+    with monkeypatch.context() as patch:
+        patch.setattr(SVC, "fit", fit_of_later)
+        with pytest.raises(RuntimeError, match=r"got that of .*, which has \['_of_later'\]"):
+            model.to_sklearn()
+    assert isinstance(model.to_sklearn(), SVC)
