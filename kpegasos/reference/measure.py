@@ -268,7 +268,7 @@ def _steps(iterates: Any, size: int, n_samples: int) -> Iterator[Iterates]:
     """
     before = 0
     # What is no sequence is refused as a tuple would be that is none.
-    for came in iterates if isinstance(iterates, Iterable) else [iterates]:
+    for came in iterates if np.iterable(iterates) else [iterates]:
         try:
             step = _step(came, size, n_samples)
         except (TypeError, ValueError):
