@@ -1,9 +1,9 @@
-"""A damaged file, model or matrix gives a result or one clear sentence; nothing crashes or floods.
+"""A damaged model or matrix gives a result or one clear sentence; nothing crashes or floods.
 
 Arrays within real model files and of sparse matrices of all formats are edited: values, shapes,
-types, indices. Files of every format have wrong bytes. Cases run in a process of their own, which
-goes on until one of them ends it. Models that are edited in memory are those of
-`tests/estimators/test_persistence.py`.
+types, indices. Cases run in a process of their own, which goes on until one of them ends it. Models
+that are edited in memory are those of `tests/estimators/test_persistence.py`, other bytes in files
+those of `tests/datasets/test_readers.py` and `tests/exports`.
 """
 
 import faulthandler
@@ -21,9 +21,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
-import pandas
 from scipy import sparse
-from sklearn.datasets import dump_svmlight_file
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 
@@ -39,7 +37,6 @@ from kpegasos import (
     make_rows,
     pegasos,
 )
-from kpegasos.datasets.readers import Examples, read_svmlight, read_table
 from tests.campaigns.harness import pick, some
 
 CI_TRIALS = 60
@@ -231,81 +228,13 @@ def rows_of_others(rng):
     return "accepted"
 
 
-# --- files ---
-
-#: Words that a careless program would write, into any format.
-_WORDS = (
-    *(b"nan", b"-inf", b"1e400", b"1_0", b"0x10", b"1,2", b"--1", b"\xc3\xa9", b"PK\x03", b"\r"),
-    *(b" 0:1", b" -1:1", b" 3:", b" 2147483648:1", b" 7:1", b"#", b"\0", b"\t", b"9" * 5000),
-)
-
-
-@cache
-def contents():
-    """A file of each format by its name, and what reads it."""
-    with tempfile.TemporaryDirectory() as folder:
-        table, rows, text = (Path(folder, name) for name in ("rows.csv", "rows.svm", "model"))
-        pandas.DataFrame(X, columns=list("abcdef")).assign(y=Y).to_csv(table, index=False)
-        dump_svmlight_file(S, Y, str(rows), zero_based=False)
-        four_classes, of_sparse = models()[1:3]
-        of_sparse[0].to_libsvm(text)
-        return {
-            "rows.csv": (table.read_bytes(), read_table),
-            "rows.svm": (rows.read_bytes(), read_svmlight),
-            "libsvm.model": (text.read_bytes(), PegasosSVC.from_libsvm),
-            "model.skops": (four_classes[1], kpegasos.load),
-        }
-
-
-def broken(rng, content):
-    """The bytes of a file, some of which are wrong most of the time."""
-    data = bytearray(content)
-    for _ in range(rng.integers(3)):
-        begin, end = sorted(rng.integers(len(data) + 1, size=2))
-        wrong = [rng.bytes(1), rng.bytes(8), bytes(data[begin:end]), pick(rng, _WORDS)]
-        # Put in, in place of some bytes, or nothing in place of some or of all that follow.
-        data[begin : begin + rng.integers(9)] = pick(rng, [*wrong, b""])
-        if some(rng, 0.2):
-            del data[begin:]
-    return bytes(data)
-
-
-def _check_read(found):
-    """Rows and labels are of one length, and numbers finite."""
-    if isinstance(found, Examples):
-        assert found.y is None or found.y.shape == found.X.shape[:1]
-        assert np.isfinite(found.X.data if sparse.issparse(found.X) else found.X).all(axis=None)
-    elif isinstance(found, PegasosSVC):
-        assert found.dual_coef_.shape == (found.classes_.size - 1, found.n_support_.sum())
-        assert np.isfinite(found.dual_coef_).all()
-
-
-def files(rng):
-    """A file of any format in which something is wrong, or in its compression."""
-    name = pick(rng, contents())
-    content, reader = contents()[name]
-    content, said = broken(rng, content), ""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, name)
-        path.write_bytes(content)
-        try:
-            _check_read(reader(path))
-        except ValueError as error:
-            said = str(error)
-            assert str(path) in said, said
-            assert len(said) < 400, said
-        assert [*Path(folder).iterdir()] == [path]
-        assert path.read_bytes() == content
-    return f"{name}: {'one clear sentence' if said else 'read'}"
-
-
 # --- the process ---
 
 
 def attempt(seed):
     """Try the case of a seed in time; returns its outcome."""
     rng = np.random.default_rng(seed)
-    case = pick(rng, [stored, rows_of_others, files])
+    case = pick(rng, [stored, stored, rows_of_others])
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     faulthandler.dump_traceback_later(TIME_LIMIT, exit=True)
     try:
