@@ -50,8 +50,7 @@ def run(options: argparse.Namespace) -> int:
     interrupted = is_interrupted(model, lambda: model.fit(X, y))
     estimator.verbose = False
     if options.probability and not interrupted:
-        seed = options.random_state
-        interrupted = is_interrupted(model, lambda: _give_probabilities(model, X, y, seed))
+        interrupted = is_interrupted(model, lambda: _give_probabilities(model, X, y, options))
     files.write_model(place, model)
     if not options.quiet:
         facts = {"seconds": time.perf_counter() - begin, "interrupted": interrupted}
@@ -86,10 +85,10 @@ def _estimator(options: argparse.Namespace, y: np.ndarray) -> Any:
     return estimator
 
 
-def _give_probabilities(model: Any, X: Any, y: np.ndarray, seed: int) -> None:
+def _give_probabilities(model: Any, X: Any, y: np.ndarray, options: argparse.Namespace) -> None:
     """Give a fitted model sigmoids of held-out decisions."""
     fewest = int(np.unique(y, return_counts=True)[1].min())
-    folds = folds_for(y, min(max(fewest, 2), _MOST_FOLDS), seed, option="-b")
+    folds = folds_for(y, min(max(fewest, 2), _MOST_FOLDS), options.random_state, option="-b")
     alike = clone(model)
     if len(model.classes_) > 2:
         files.core_of(alike).set_params(decision_function_shape="ovo")

@@ -78,7 +78,7 @@ def test_closing_line_says_of_how_many_pairs_it_is_true(kpegasos, tmp_path):
     data = write_examples(tmp_path / "data", n_classes=3)
     ran = kpegasos("train", data)
     sentence = r"objectives \S+ to \S+ of 3 pairs, each within [\d.]+% of the optimum \(certified\)"
-    assert re.fullmatch(sentence + r", 0 beyond 1%, \d+ support vectors, [\d.]+ s\n", ran.out)
+    assert re.fullmatch(sentence + r", 0 beyond 0.1%, \d+ support vectors, [\d.]+ s\n", ran.out)
     ran = kpegasos("train", data, "-c", "1e4", "-e", "1e-9", "--max-time", "1e-9")
     assert (ran.status, "--max-time" in ran.err) == (0, True)
     assert re.match(r"objectives .* of 3 pairs, each within .*, [123] beyond 1e-07%, ", ran.out)
