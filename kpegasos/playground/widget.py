@@ -6,19 +6,16 @@ and what is assigned to them is drawn. Models are fitted here when they are aske
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from copy import deepcopy
-from functools import partial
 from inspect import Signature, signature
 from typing import Any
 
 import numpy as np
 
-from kpegasos.core.averaging import AVERAGES
 from kpegasos.core.steps import Constant, DelayedInverse, InverseSquareRoot
 from kpegasos.estimators import PegasosSVC
-from kpegasos.losses import CLASSIFICATION
+from kpegasos.fitting.inputs import settings_of
 from kpegasos.playground.assets import bundled, text_of
 from kpegasos.utils.validation import (
     as_array,
@@ -26,7 +23,6 @@ from kpegasos.utils.validation import (
     as_flag,
     as_integer,
     as_number,
-    optional,
     plain_labels,
     shown,
     sorted_labels,
@@ -42,51 +38,25 @@ _GLUE = "export default { render: ({ model, el }) => renderWidget(model, el) };\
 #: Limits of the page's engine.
 _MOST_POINTS, _MOST_CLASSES, _MOST_STEPS, _FARTHEST = 2000, 4, 10_000_000, 1e6
 _FIRST_STEPS = 1000
+_KERNELS = ("linear", "rbf", "poly", "laplacian", "sigmoid")
 _RULES = {"inverse_sqrt": InverseSquareRoot, "constant": Constant, "delayed": DelayedInverse}
-_AVERAGES = tuple(filter(None, AVERAGES))
-_number = partial(as_number, least=1e-9, most=1e9)
-
-
-def _gamma(name: str, value: Any) -> Any:
-    return value if isinstance(value, str) and value == "scale" else _number(name, value)
-
-
-def _step(name: str, value: Any) -> dict[str, Any] | None:
-    if value is None:
-        return None
-    given = {"scale": 1.0, **_object(name, value, ("rule", "scale"))}
-    rule = as_choice(f"{name}.rule", given.get("rule"), tuple(_RULES))
-    return {"rule": rule, "scale": _number(f"{name}.scale", given["scale"])}
-
-
-#: Parameters of a kernel: what they are unless given, and their checks.
-_PANE: dict[str, tuple[Any, Callable[[str, Any], Any]]] = {
-    "kernel": (None, partial(as_choice, choices=("linear", "rbf", "poly", "laplacian", "sigmoid"))),
-    "gamma": ("scale", _gamma),
-    "degree": (3, partial(as_integer, least=1, most=10)),
-    "coef0": (0.0, partial(as_number, least=-_FARTHEST, most=_FARTHEST)),
+#: A kernel, unless it is given, and what all panes share.
+_PANE: dict[str, Any] = {"kernel": "rbf", "gamma": "scale", "degree": 3, "coef0": 0.0}
+_SHARED: dict[str, Any] = {
+    "fit_intercept": True,
+    "batch_size": 1,
+    "sampling": "permutation",
+    "projection": False,
+    "average": "weighted",
+    "loss": "hinge",
 }
-
-
-def _panes(name: str, value: Any) -> list[dict[str, Any]]:
-    if not isinstance(value, list) or not 1 <= len(value) <= 2:
-        raise ValueError(f"{name} must be a list of one or two kernels, got {shown(value)} instead")
-    return [_checked(_PANE, f"{name}[{place}]", pane) for place, pane in enumerate(value)]
-
-
-#: What all panes share: what it is unless given, and its check.
-_SETTINGS: dict[str, tuple[Any, Callable[[str, Any], Any]]] = {
-    "panes": ([{"kernel": "linear"}, {"kernel": "rbf"}], _panes),
-    "C": (10.0, partial(optional, _number)),
-    "lam": (None, partial(optional, _number)),
-    "fit_intercept": (True, as_flag),
-    "batch_size": (1, partial(as_integer, least=1, most=_MOST_POINTS)),
-    "sampling": ("permutation", partial(as_choice, choices=("permutation", "uniform"))),
-    "projection": (False, as_flag),
-    "average": ("weighted", partial(optional, partial(as_choice, choices=_AVERAGES))),
-    "loss": ("hinge", partial(as_choice, choices=tuple(CLASSIFICATION))),
-    "step": (None, _step),
-    "seed": (0, partial(as_integer, least=0, most=2**32 - 1)),
+_SETTINGS: dict[str, Any] = {
+    "panes": [{**_PANE, "kernel": "linear"}, _PANE],
+    "C": 10.0,
+    "lam": None,
+    **_SHARED,
+    "step": None,
+    "seed": 0,
 }
 
 
@@ -231,42 +201,54 @@ class Playground(anywidget.AnyWidget):
 
     def _write(self, found: dict[str, Any]) -> None:
         """Write the traits without acting on it; those that are the same stay as they are."""
-        with self._silence(), self.hold_trait_notifications():
+        before, self._quiet = self._quiet, True
+        with self.hold_trait_notifications():
             for name, value in found.items():
                 if not np.array_equal(getattr(self, name), value):
                     setattr(self, name, value)
             if found:
                 columns = {name: found[name].tolist() for name in ("points", "labels", "test")}
                 self._page = {"state": {**columns, **found["settings"]}, "t": found["t"]}
-
-    @contextmanager
-    def _silence(self) -> Iterator[None]:
-        before, self._quiet = self._quiet, True
-        try:
-            yield
-        finally:
-            self._quiet = before
+        self._quiet = before
 
 
 # --- what may be assigned ---
 
 
-def _object(name: str, value: Any, known: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise ValueError(f"{name} must be a dict, got {shown(value)} instead")
-    for key in value:
-        if key not in known:
-            raise ValueError(f"{name} must be among {', '.join(known)}, got {shown(key)}")
-    return value
+def _completed(name: str, given: Any, defaults: dict[str, Any]) -> dict[str, Any]:
+    """Add what is not given; no name may be another."""
+    if not isinstance(given, dict) or not given.keys() <= defaults.keys():
+        raise ValueError(f"{name} must be a dict of {', '.join(defaults)}, got {shown(given)}")
+    return deepcopy({**defaults, **given})
 
 
-def _checked(checks: dict[str, Any], name: str, given: Any) -> dict[str, Any]:
-    """Check a dict of parameters, and complete it."""
-    given, inside = _object(name, given, checks), "" if name == "settings" else f"{name}."
-    return {
-        key: check(f"{inside}{key}", given.get(key, deepcopy(default)))
-        for key, (default, check) in checks.items()
-    }
+def _checked_settings(given: Any) -> dict[str, Any]:
+    """Check settings as `PegasosSVC` does, and complete them; finer limits are told by the page."""
+    settings = _completed("settings", given, _SETTINGS)
+    panes, step = settings["panes"], settings["step"]
+    if (settings["C"] is None) == (settings["lam"] is None):
+        raise ValueError(
+            f"C or lam must be a number and the other None, got {settings['C']} and "
+            f"{settings['lam']} instead"
+        )
+    if not isinstance(panes, list) or not 1 <= len(panes) <= 2:
+        raise ValueError(f"panes must be a list of one or two kernels, got {shown(panes)} instead")
+    panes = settings["panes"] = [_completed("panes", pane, _PANE) for pane in panes]
+    if step is not None:
+        step = settings["step"] = _completed("step", step, {"rule": None, "scale": 1.0})
+        as_choice("rule", step["rule"], tuple(_RULES))
+        step["scale"] = as_number("scale", step["scale"], positive=True)
+    settings["seed"] = as_integer("seed", settings["seed"], least=0, most=2**32 - 1)
+    as_flag("fit_intercept", settings["fit_intercept"])
+    for pane in panes:
+        as_choice("kernel", pane["kernel"], _KERNELS)
+    # The estimators check the rest, and make numbers of NumPy plain.
+    cost = "C" if settings["lam"] is None else "lam"
+    for pane, model in zip(panes, _models(settings, 1), strict=True):
+        plain = settings_of(model).own
+        pane.update({name: plain[name] for name in _PANE})
+        settings.update({name: plain[name] for name in (cost, *_SHARED)})
+    return settings
 
 
 def _checked_traits(points: Any, labels: Any, test: Any, settings: Any, t: Any) -> dict[str, Any]:
@@ -287,12 +269,7 @@ def _checked_traits(points: Any, labels: Any, test: Any, settings: Any, t: Any) 
     if not ((labels >= 0) & (labels < _MOST_CLASSES)).all():
         raise ValueError(f"labels must hold {expected}, got {shown(labels)} instead")
     test = _column("test", test, "b", "True or False", len(points)).astype(bool)
-    settings = _checked(_SETTINGS, "settings", settings)
-    if (settings["C"] is None) == (settings["lam"] is None):
-        raise ValueError(
-            f"C or lam must be a number and the other None, got {settings['C']} and "
-            f"{settings['lam']} instead"
-        )
+    settings = _checked_settings(settings)
     t = as_integer("t", t, least=0, most=_MOST_STEPS)
     return {"points": points, "labels": labels, "test": test, "settings": settings, "t": t}
 
@@ -330,7 +307,7 @@ def _all_settings(given: dict[str, Any]) -> dict[str, Any]:
             raise ValueError(
                 f"panes must hold the kernels where they are given, got {', '.join(pane)} as well"
             )
-        others["panes"] = [{"kernel": "rbf", **pane}]
+        others["panes"] = [pane]
     if others.get("lam") is not None and "C" not in others:
         others["C"] = None
     return others
@@ -339,20 +316,21 @@ def _all_settings(given: dict[str, Any]) -> dict[str, Any]:
 # --- models ---
 
 
-def _fitted_models(
-    points: np.ndarray, labels: np.ndarray, test: np.ndarray, settings: dict[str, Any], t: int
-) -> list[PegasosSVC]:
-    """Fit the model of each pane; none before the first step and without two classes."""
-    if t == 0 or len(np.unique(labels[~test])) < 2:
-        return []
-    names = "fit_intercept", "batch_size", "sampling", "projection", "average", "loss"
-    shared = {name: settings[name] for name in names}
+def _models(settings: dict[str, Any], t: int) -> list[PegasosSVC]:
+    """Make the estimator of each pane."""
     cost = "C" if settings["lam"] is None else "lam"
-    shared |= {cost: settings[cost], "random_state": settings["seed"]}
+    shared = {name: settings[name] for name in (cost, *_SHARED)}
     if settings["step"] is not None:
         rule, scale = settings["step"].values()
         shared["step"] = _RULES[rule](*(() if rule == "delayed" else (scale,)))
-    models = [
-        PegasosSVC(**pane, **shared, n_steps=t, checkpoints="log") for pane in settings["panes"]
-    ]
-    return [model.fit(points[~test], labels[~test]) for model in models]
+    shared |= {"random_state": settings["seed"], "n_steps": t, "checkpoints": "log"}
+    return [PegasosSVC(**pane, **shared) for pane in settings["panes"]]
+
+
+def _fitted_models(
+    points: np.ndarray, labels: np.ndarray, test: np.ndarray, settings: dict[str, Any], t: int
+) -> list[PegasosSVC]:
+    """Fit the estimators; there are none before the first step and without two classes."""
+    if t == 0 or len(np.unique(labels[~test])) < 2:
+        return []
+    return [model.fit(points[~test], labels[~test]) for model in _models(settings, t)]

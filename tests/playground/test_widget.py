@@ -1,5 +1,6 @@
 """The widget without a notebook: traits go to the page and come from it."""
 
+import json
 import subprocess
 import sys
 
@@ -75,6 +76,15 @@ def test_what_is_drawn_is_in_the_traits():
     assert widget.estimator.n_steps == 91
 
 
+def test_numbers_of_numpy_are_plain_on_the_page():
+    values = {"C": np.float32(2), "seed": np.int64(3), "batch_size": np.int64(2)}
+    widget = Playground(gamma=np.float64(0.5), step={"rule": "constant", "scale": np.int64(1)})
+    widget.settings = {**widget.settings, **values}
+    state = json.loads(json.dumps(widget._page))["state"]
+    assert (state["C"], state["seed"], state["batch_size"]) == (2.0, 3, 2)
+    assert (state["panes"][0]["gamma"], state["step"]["scale"]) == (0.5, 1.0)
+
+
 def test_what_is_assigned_is_on_the_page():
     X, y = points_of()
     widget = Playground(X, y)
@@ -101,11 +111,11 @@ def test_what_is_assigned_is_on_the_page():
         ("labels", [0.5] * 60, "labels must hold whole numbers from 0 to 3"),
         ("labels", [7] * 60, "labels must hold whole numbers from 0 to 3"),
         ("test", [1] * 60, "test must hold True or False"),
-        ("settings", {"gamma": 1}, "settings must be among panes, C, lam"),
-        ("settings", {"C": -1}, "C must be at least 1e-09, got -1"),
+        ("settings", {"gamma": 1}, "settings must be a dict of panes, C, lam"),
+        ("settings", {"C": -1}, "C must be a positive finite number, got -1"),
         ("settings", {"panes": []}, "panes must be a list of one or two kernels"),
-        ("settings", {"panes": [{"kernel": "rbf", "gamma": 0}]}, r"panes\[0\]\.gamma must be"),
-        ("settings", {"step": {"rule": "adam"}}, r"step\.rule must be one of"),
+        ("settings", {"panes": [{"kernel": "rbf", "gamma": 0}]}, "gamma must be a positive"),
+        ("settings", {"step": {"rule": "adam"}}, "rule must be one of"),
         ("t", -1, "t must be an integer of at least 0"),
         ("t", 10**8, "t must be at most 10000000"),
     ],
@@ -143,12 +153,12 @@ def test_points_that_will_not_do_are_taken_back(X, y, test, sentence):
         ({"X": [[0, 0]]}, "y must be given with X"),
         ({"X": [[0, 0]], "y": [[0]]}, "y must be a vector"),
         ({"X": [[0, 0]] * 5, "y": list("abcde")}, "y must be of at most 4 classes, got 5"),
-        ({"C": -1.0}, "C must be at least 1e-09, got -1.0"),
+        ({"C": -1.0}, "C must be a positive finite number, got -1.0"),
         ({"C": 1.0, "lam": 0.1}, "C or lam must be a number and the other None"),
-        ({"kernel": "cosine"}, r"panes\[0\]\.kernel must be one of"),
+        ({"kernel": "cosine"}, "kernel must be one of"),
         ({"kernel": "rbf", "panes": []}, "panes must hold the kernels"),
         ({"t": "1"}, "t must be an integer"),
-        ({"random_state": 0}, "settings must be among"),
+        ({"random_state": 0}, "settings must be a dict of"),
     ],
 )
 def test_bad_arguments_are_told_by_their_names(arguments, sentence):
