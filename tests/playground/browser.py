@@ -124,7 +124,7 @@ class Playground:
             self.page.wait_for_timeout(300)
         return self
 
-    def pictures(self, selector=".kp-picture, .kp-chart, .kp-axis-canvas"):
+    def pictures(self, selector=".kp-picture, .kp-chart"):
         """All that is drawn but for what follows the pointer, pixel by pixel."""
         return self.page.eval_on_selector_all(selector, "all => all.map(each => each.toDataURL())")
 

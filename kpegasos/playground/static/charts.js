@@ -2,15 +2,12 @@
 /** The course of a run: objective of both iterates with the certified band, and the test error. */
 import { createScale } from "./axes.js";
 import { createCanvas, placeOf, sameItems } from "./canvas.js";
-import { el, setAttribute } from "./dom.js";
-import { formatNumber, formatPercent } from "./format.js";
+import { el } from "./dom.js";
 import { KERNEL_NAMES } from "./names.js";
 
 const CHART_MARGIN = { left: 40, right: 8, top: 18, bottom: 20 };
 
-/** A linear objective axis leaves out what is more than so many times the last value. */
-const LINEAR_TOP = 3;
-/** A logarithmic one leaves out bounds that are so many times below the last value. */
+/** The axis of objectives leaves out bounds that are so many times below the least of them. */
 const LOG_BOTTOM = 30;
 
 /**
@@ -20,8 +17,8 @@ const LOG_BOTTOM = 30;
  */
 export function createCharts(number, actions) {
   const redraw = () => actions.render();
-  const objective = createCanvas("kp-chart", { role: "img" }, redraw);
-  const error = createCanvas("kp-chart", { role: "img" }, redraw);
+  const objective = createCanvas("kp-chart", { role: "img", "aria-label": "Objective over steps" }, redraw);
+  const error = createCanvas("kp-chart", { role: "img", "aria-label": "Test error over steps" }, redraw);
   const node = el(
     "div",
     { class: "kp-charts" },
@@ -34,17 +31,16 @@ export function createCharts(number, actions) {
 
   function update(ui) {
     const course = ui.curves?.panes[number] ?? null;
-    const key = [ui.curves, ui.log, ui.horizon, ui.frame, ui.state.test, ui.palette, objective.version, error.version];
+    const key = [ui.curves, ui.horizon, ui.frame, ui.state.test, ui.palette, objective.version, error.version];
     if (sameItems(key, drawnKey)) return;
     drawnKey = key;
     drawObjective(ui, course);
     drawError(ui, course);
-    describe(ui);
   }
 
   function drawObjective(ui, course) {
-    const range = objectiveRange(ui.curves, ui.log);
-    const plot = beginPlot(objective, ui, range, ui.log, `Objective, ${KERNEL_NAMES[ui.state.panes[number].kernel]}`);
+    const range = objectiveRange(ui.curves);
+    const plot = beginPlot(objective, ui, range, true, `Objective, ${KERNEL_NAMES[ui.state.panes[number].kernel]}`);
     if (!plot) return;
     timeScale = plot.x;
     if (course) {
@@ -67,22 +63,6 @@ export function createCharts(number, actions) {
     else writeNote(plot, ui.palette, "none held out");
   }
 
-  function describe(ui) {
-    const pane = ui.frame?.panes[number];
-    if (!pane) return;
-    const value = formatNumber(pane.averaged ?? pane.objective);
-    setAttribute(
-      objective.canvas,
-      "aria-label",
-      `Objective over steps: ${value} at step ${ui.frame.t}, certified gap ${formatPercent(pane.gap)}`,
-    );
-    setAttribute(
-      error.canvas,
-      "aria-label",
-      `Test error over steps: ${formatPercent(pane.test_error)} at step ${ui.frame.t}`,
-    );
-  }
-
   return {
     node,
     update,
@@ -103,18 +83,14 @@ function smallest(values, most) {
 }
 
 /** The same range for all panes, so that their objectives can be compared. */
-export function objectiveRange(curves, log) {
+export function objectiveRange(curves) {
   const panes = curves?.panes ?? [];
   const models = panes.flatMap((course) => course.averaged.map((value, k) => value ?? course.objective[k]));
   const values = [...models, ...panes.flatMap((course) => course.objective)].filter(
     (value) => value !== null && value > 0,
   );
-  if (!values.length) return log ? [0.1, 1] : [0, 1];
+  if (!values.length) return [0.1, 1];
   const top = largest(values, 0);
-  if (!log) {
-    const end = largest(panes.map((course) => course.averaged.at(-1) ?? course.objective.at(-1)), 0);
-    return [0, end > 0 ? Math.min(top, LINEAR_TOP * end) : top];
-  }
   const bounds = panes.flatMap((course) => course.bound).filter((value) => value !== null && value > 0);
   const bottom = smallest(values, top);
   return [Math.max(bottom / LOG_BOTTOM, smallest(bounds, bottom)) / 1.1, top * 1.1];
@@ -126,14 +102,7 @@ function beginPlot(surface, ui, range, log, title) {
   if (!context) return null;
   const { palette } = ui;
   const [right, bottom] = [surface.width - CHART_MARGIN.right, surface.height - CHART_MARGIN.bottom];
-  const x = createScale(
-    ui.log ? 1 : 0,
-    Math.max(2, ui.horizon),
-    ui.log,
-    CHART_MARGIN.left,
-    right,
-    surface.width > 200 ? 6 : 3,
-  );
+  const x = createScale(1, Math.max(2, ui.horizon), true, CHART_MARGIN.left, right, surface.width > 200 ? 6 : 3);
   const [low, high] = range ?? [0, 1];
   const y = createScale(low, high, log, bottom, CHART_MARGIN.top, Math.max(2, Math.floor(surface.height / 28)));
   context.font = `11px ${getComputedStyle(surface.canvas).fontFamily}`;

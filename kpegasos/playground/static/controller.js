@@ -5,11 +5,9 @@
  * All that views draw is one object, made by `snapshot` before each drawing; views call actions, and
  * actions change what the next snapshot says.
  */
-import { ENGINE_LIMITS } from "./checks.js";
-import { createClient } from "./client.js";
+import { ENGINE_LIMITS, refusalOf } from "./checks.js";
 import { createClock, showsSingleSteps, stepsPerEpoch, stepsPerSecond } from "./clock.js";
 import { SETTING_KEYS } from "./controls.js";
-import { lacksHistory, withFrame } from "./curves.js";
 import { DATA_KEYS } from "./data.js";
 import { areFarFromStandard, epochSize, trainClasses, withData, withKernel } from "./edits.js";
 import { withMovedPoint, withoutPoints, withPoints, withSetting, withStandardPoints } from "./edits.js";
@@ -27,21 +25,15 @@ const FAR_FROM_STANDARD = {
   text: "The columns have other sizes than 1, which kernels of distances expect: “Standardise” scales them.",
 };
 
-/** Milliseconds without an edit after which the history is asked for. */
-const SETTLE_TIME = 120;
-
 /** Milliseconds after an edit or a pause at which what is shown is kept. */
 const KEEPING_TIME = 200;
-
-/** Milliseconds that an edit waits for its frame, so that points and model are drawn at once. */
-const PATIENCE = 40;
 
 const FIRST_PRESET = { name: "moons", n: 200, noise: 0.2, test_share: 0.25, classes: 2, seed: 0 };
 
 /**
  * @param {any} engine
  * @param {{state?: any, view?: any, t?: number|null, names?: string[]|null, lesson?: number|null, table?: string,
- *          draw: () => void, openFile: (file: any) => void, keep?: (shown: any) => void}} options
+ *          draw: () => void, keep?: (shown: any) => void}} options
  */
 export function createController(engine, options) {
   const history = createHistory(emptyDocument());
@@ -56,7 +48,6 @@ export function createController(engine, options) {
     stopArmed: true,
     speed: 4,
     tolerance: 0.01,
-    log: true,
     tab: "curves",
     tool: "add",
     label: 0,
@@ -68,33 +59,11 @@ export function createController(engine, options) {
     preset: FIRST_PRESET,
     lesson: null,
   };
-  let needsHistory = true;
-  let settleTimer = 0;
-  let lateTimer = 0;
   let keepTimer = 0;
-  let editedAt = -Infinity;
   let drawing = 0;
+  let isAsked = false;
 
-  const client = createClient(engine, {
-    onFrame: takeFrame,
-    onError({ parameter, message }, revision) {
-      ui.playing = false;
-      ui.refused = revision;
-      fail(parameter, message);
-    },
-  });
-
-  const requests = createRequests({
-    engine,
-    ui,
-    about,
-    names: () => history.document.names,
-    takeData,
-    takeFrame,
-    fail,
-    set,
-    openFile: options.openFile,
-  });
+  const requests = createRequests({ engine, ui, about, takeData, takeFrame, fail, set });
 
   function start() {
     const { table, lesson = null, state, names = null, view, t } = options;
@@ -113,7 +82,6 @@ export function createController(engine, options) {
     // Nothing of this can be undone, and the address says it already.
     history.reset(history.document);
     clearTimeout(keepTimer);
-    needsHistory = true;
     ask();
   }
 
@@ -133,6 +101,7 @@ export function createController(engine, options) {
   function draw() {
     drawing = 0;
     tick();
+    if (isAsked) answer();
     options.draw();
   }
 
@@ -140,7 +109,6 @@ export function createController(engine, options) {
   function tick() {
     if (!ui.playing) return;
     render();
-    if (!client.free) return;
     const t = clock.advance(performance.now(), stepsPerSecond(ui.speed, epochSteps()));
     if (t <= ui.t) return;
     ui.t = t;
@@ -148,41 +116,44 @@ export function createController(engine, options) {
     if (t >= ENGINE_LIMITS.steps) pause();
   }
 
-  /** Asks for the picture of what the page says now. */
+  /** Asks for the frame of what the page says when it is drawn next. */
   function ask() {
     ui.furthest = Math.max(ui.furthest, ui.t);
-    client.show(about());
+    isAsked = true;
+    render();
+  }
+
+  function answer() {
+    isAsked = false;
+    try {
+      takeFrame(engine.show(about()));
+    } catch (error) {
+      const { parameter, message } = refusalOf(error);
+      Object.assign(ui, { playing: false, refused: ui.revision });
+      fail(parameter, message);
+    }
   }
 
   /** What the page says now, as a wish. */
   function about() {
     const { state } = history.document;
-    return { state, revision: ui.revision, t: ui.t, explain: ui.tab === "explain", history: needsHistory };
+    return { state, revision: ui.revision, t: ui.t, explain: ui.tab === "explain" };
   }
 
   function takeFrame(frame) {
-    if (ui.frame && frame.revision < ui.frame.revision) return;
-    if (frame.revision === ui.refused) ui.refused = -1;
-    ui.frame = frame;
-    ui.curves = withFrame(ui.curves, frame);
-    if (frame.panes.some((pane) => pane.history)) needsHistory = false;
+    Object.assign(ui, { frame, refused: -1 });
+    if (frame.algorithm !== "pegasos") return;
+    // Who goes back sees how the run went on.
+    if (ui.curves?.revision !== frame.revision || ui.curves.t <= frame.t) {
+      const { revision, t, panes } = frame;
+      ui.curves = panes.length ? { revision, t, panes: panes.map((pane) => pane.history) } : null;
+    }
     if (ui.playing && ui.stopArmed && toleranceReached()) pause();
-    render();
   }
 
   function toleranceReached() {
     const gaps = (ui.frame?.panes ?? []).filter((pane) => !pane.certificate).map((pane) => pane.gap);
     return ui.tolerance > 0 && gaps.length > 0 && gaps.every((gap) => gap !== null && gap <= ui.tolerance);
-  }
-
-  /** After a pause or an edit, the course of the run is wanted as well. */
-  function settle() {
-    clearTimeout(settleTimer);
-    settleTimer = setTimeout(() => {
-      if (!trainable() || showsOther() || !lacksHistory(ui.curves, ui.revision, ui.t)) return;
-      needsHistory = true;
-      ask();
-    }, SETTLE_TIME);
   }
 
   /** Whether another algorithm's model is shown or on its way. */
@@ -198,7 +169,6 @@ export function createController(engine, options) {
     ui.revision++;
     ui.errors = {};
     ui.notice = null;
-    needsHistory = false;
     keepSoon();
   }
 
@@ -215,10 +185,7 @@ export function createController(engine, options) {
     if (next === history.document.state) return;
     history.edit({ ...history.document, state: next, ...changes }, key);
     changed();
-    editedAt = performance.now();
-    lateTimer = setTimeout(render, PATIENCE);
     ask();
-    settle();
   }
 
   /** Python has set the state, or the step. */
@@ -242,7 +209,6 @@ export function createController(engine, options) {
 
   function pause() {
     ui.playing = false;
-    settle();
     keepSoon();
     render();
   }
@@ -252,9 +218,7 @@ export function createController(engine, options) {
     ui.errors = { ...ui.errors, t: null };
     ui.t = Math.max(0, Math.min(Math.round(t), ENGINE_LIMITS.steps));
     ask();
-    settle();
     keepSoon();
-    render();
   }
 
   /** Says what is wrong, in the page's words, at the controls of the parameter or else above all. */
@@ -325,7 +289,6 @@ export function createController(engine, options) {
     toggleHeldOut: () => set({ heldOut: !ui.heldOut }),
     setSpeed: (speed) => set({ speed }),
     setTolerance: (tolerance) => set({ tolerance, stopArmed: true }),
-    setLog: (log) => set({ log }),
     setTab(tab) {
       set({ tab });
       if (tab === "explain" && !ui.playing && !showsOther()) ask();
@@ -355,8 +318,6 @@ export function createController(engine, options) {
     move.call(history);
     changed();
     ask();
-    settle();
-    render();
   }
 
   function phase() {
@@ -388,7 +349,6 @@ export function createController(engine, options) {
       trainable: trainable(),
       canUndo: history.canUndo,
       canRedo: history.canRedo,
-      frameComing: !client.free && performance.now() - editedAt < PATIENCE,
       singleSteps: !ui.playing || showsSingleSteps(ui.speed),
     };
   }
@@ -400,10 +360,7 @@ export function createController(engine, options) {
     destroy() {
       cancelAnimationFrame(drawing);
       clearTimeout(keepTimer);
-      clearTimeout(settleTimer);
       requests.destroy();
-      clearTimeout(lateTimer);
-      client.close();
     },
   };
 }

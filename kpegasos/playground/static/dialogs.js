@@ -1,12 +1,6 @@
 // @ts-check
-/** What opens over the page: the menu of exports, code, and help. */
-import { button, el, setAttribute } from "./dom.js";
-
-/** What the code makes, by the algorithm whose models are on the panes. */
-const CODE_REMARKS = {
-  pegasos: "This program fits the model of each pane at the step shown, and draws it.",
-  polish: "This program fits the polished model of each pane, and draws it.",
-};
+/** What opens over the page: exports, code, and help. */
+import { button, el } from "./dom.js";
 
 const HELP_KEYS = [
   ["Space", "play and pause"],
@@ -18,7 +12,6 @@ const HELP_KEYS = [
   ["H", "new points are held out or not"],
   ["Ctrl+Z, Ctrl+Shift+Z", "undo, redo"],
   ["F", "fit the view to the points"],
-  ["L", "logarithmic or linear axes"],
   ["I", "curves or the step explained"],
   ["?", "this help"],
 ];
@@ -34,63 +27,16 @@ const HELP_SIGNS = [
   ["Hollow mark", "a held-out point: it counts for the test error alone"],
 ];
 
-/**
- * The menu of exports.
- * @param {any} actions
- */
-export function createExportMenu(actions) {
-  const item = (text, act) =>
-    el("button", {
-      type: "button",
-      role: "menuitem",
-      class: "kp-menu-item",
-      text,
-      onclick: () => {
-        toggle(false);
-        opener.focus();
-        act();
-      },
-    });
-  const list = el(
-    "div",
-    { class: "kp-menu", role: "menu", hidden: true },
+/** What can be saved. @param {any} actions @param {() => void} close */
+export function exportContent(actions, close) {
+  const item = (text, act) => button({ label: text, text, class: "kp-export", onClick: () => (close(), act()) });
+  return [
     actions.ownsAddress ? item("Link to this state", actions.copyLink) : null,
     item("Panes (PNG)", () => actions.savePanes("png")),
     item("Panes (SVG)", () => actions.savePanes("svg")),
-    item("Python code …", () => actions.exportFile("code")),
-    item("Points (CSV)", () => actions.exportFile("csv")),
-  );
-  const opener = button({ label: "Export", icon: "export", text: "Export", onClick: () => toggle(list.hidden) });
-  opener.setAttribute("aria-haspopup", "menu");
-  const node = el("div", { class: "kp-menu-holder" }, opener, list);
-
-  function toggle(open) {
-    list.hidden = !open;
-    setAttribute(opener, "aria-expanded", String(open));
-    if (open) list.querySelector("button")?.focus();
-  }
-
-  node.addEventListener("keydown", (event) => {
-    if (list.hidden) return;
-    const items = [...list.children];
-    const way = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (event.key === "Escape") {
-      toggle(false);
-      opener.focus();
-    } else if (way) {
-      const at = items.indexOf(document.activeElement);
-      items[(at + way + items.length) % items.length].focus();
-    } else {
-      return;
-    }
-    event.preventDefault();
-    event.stopPropagation();
-  });
-  node.addEventListener("focusout", (event) => {
-    if (!node.contains(event.relatedTarget)) toggle(false);
-  });
-
-  return node;
+    item("Python code …", actions.showCode),
+    item("Points (CSV)", actions.savePoints),
+  ].filter(Boolean);
 }
 
 /** A dialog with a title, closed by Escape, its button, or a click beside it. */
@@ -117,24 +63,22 @@ export function createDialog() {
       content.replaceChildren(...children);
       if (!node.open) node.showModal();
     },
+    close: () => node.close(),
   };
 }
 
-/** What a code dialog shows. @param {string} code @param {any} actions @param {any} file */
-export function codeContent(code, actions, file) {
+/** What a code dialog shows. @param {string} code @param {any} actions */
+export function codeContent(code, actions) {
+  const copy = () => actions.copyText(code, "The code is copied.", "“Download” saves the code");
+  const download = () => actions.saveText(code, "playground.py");
   return [
-    el("p", { text: CODE_REMARKS[file.algorithm] }),
+    el("p", { text: "This program fits the model of each pane as it is shown, and draws it." }),
     el("pre", { class: "kp-code", tabindex: "0", text: code }),
     el(
       "div",
       { class: "kp-row" },
-      button({
-        label: "Copy the code",
-        text: "Copy",
-        class: "kp-primary",
-        onClick: () => actions.copyText(code, "The code is copied.", "“Download” saves the code"),
-      }),
-      button({ label: "Download the code", text: "Download", onClick: () => actions.saveFile(file) }),
+      button({ label: "Copy the code", text: "Copy", class: "kp-primary", onClick: copy }),
+      button({ label: "Download the code", text: "Download", onClick: download }),
     ),
   ];
 }

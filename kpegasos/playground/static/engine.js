@@ -44,10 +44,10 @@ class Engine {
 
   /**
    * The frame of a step.
-   * @param {{state: Object, revision: number, t: number, explain?: boolean, history?: boolean}} wish
+   * @param {{state: Object, revision: number, t: number, explain?: boolean}} wish
    * @throws {RefusedError} If the state or the step will not do.
    */
-  show({ state, revision, t, explain = false, history = false }) {
+  show({ state, revision, t, explain = false }) {
     this.accept(state);
     requireNumber("t", t, 0, ENGINE_LIMITS.steps, true);
     const frame = frameOf(state, revision, "pegasos");
@@ -57,7 +57,7 @@ class Engine {
       ...frame,
       t,
       explain: explain && t > 0 ? runs.map((run) => run.explain(t)) : null,
-      panes: runs.map((run) => run.frame(t, history)),
+      panes: runs.map((run) => run.frame(t)),
       drawn: runs[0].drawn(t),
       epoch: (t * state.batch_size) / runs[0].pairs[0].members.length,
     };

@@ -48,6 +48,7 @@ function createField(label, controls, main, write, hint) {
  * @returns {Field}
  */
 export function numberField(options) {
+  const label = PARAMETER_NAMES[options.name] ?? options.name;
   const input = el("input", {
     class: "kp-input kp-number",
     type: "text",
@@ -61,8 +62,7 @@ export function numberField(options) {
     type: "range",
     min: "0",
     max: String(SLIDER_STEPS),
-    tabindex: "-1",
-    "aria-hidden": "true",
+    "aria-label": `${label}, slider`,
     oninput: () => options.onChange(valueAt(slider.value / SLIDER_STEPS), true),
   });
   const { low, high, log, whole } = options;
@@ -85,16 +85,8 @@ export function numberField(options) {
     else options.onChange(value, false);
   }
 
-  input.addEventListener("keydown", (event) => {
-    const way = { ArrowUp: 1, ArrowDown: -1 }[event.key];
-    if (!way) return;
-    event.preventDefault();
-    const from = readNumber(input.value);
-    if (!Number.isNaN(from)) options.onChange(stepped(from, way, options), true);
-  });
-
   return createField(
-    PARAMETER_NAMES[options.name] ?? options.name,
+    label,
     [slider, input],
     input,
     ({ value, error, placeholder }) => {
@@ -109,22 +101,6 @@ export function numberField(options) {
     },
     options.hint,
   );
-}
-
-/**
- * A tenth of a decade more or less on a logarithmic scale, or one step of a linear one, within the limits; whole
- * numbers move by one at least.
- * @param {number} value
- * @param {number} way
- * @param {{low: number, high: number, log?: boolean, whole?: boolean}} limits
- */
-function stepped(value, way, limits) {
-  const { low, high, log, whole } = limits;
-  const step = whole ? 1 : (high - low) / 20;
-  const exact = log ? value * 10 ** (way / 10) : value + way * step;
-  const rounded = Number(exact.toPrecision(log ? 3 : 6));
-  const away = way > 0 ? Math.ceil : Math.floor;
-  return Math.min(high, Math.max(low, whole ? away(rounded) : rounded));
 }
 
 /**

@@ -59,15 +59,10 @@ export class PaneRun {
     this.testErrors = new Map();
   }
 
-  /**
-   * A pane of a frame.
-   * @param {number} t
-   * @param {boolean} hasHistory
-   * @returns {Object}
-   */
-  frame(t, hasHistory) {
+  /** A pane of a frame. @param {number} t */
+  frame(t) {
     const pane = t === 0 ? this.first() : this.later(t);
-    return hasHistory ? { ...pane, history: this.history(t, pane) } : pane;
+    return { ...pane, history: this.history(t, pane) };
   }
 
   /** Before the first step. */
@@ -195,19 +190,18 @@ export class PaneRun {
     return found;
   }
 
-  /** Sums over the pairs at the checkpoints up to a step. */
+  /** Sums over the pairs at the checkpoints up to a step; null where there is no such number. */
   history(t, pane) {
-    const hasAverage = this.state.average !== null;
-    const rows = t === 0 ? [[]] : this.runs.map((run) => run.recordsBefore(t));
+    if (t === 0) return { t: [], objective: [], averaged: [], bound: [], test_error: [] };
+    const rows = this.runs.map((run) => run.recordsBefore(t));
     const sums = (name) => rows[0].map((_, k) => finite(total(rows.map((row) => row[k][name]))));
-    const ended = (values, last) => (t === 0 ? [] : [...values, last]);
-    const hasErrors = t > 0 && this.test.length > 0;
+    const nothing = rows[0].map(() => null);
     return {
-      t: ended(rows[0].map((record) => record.t), t),
-      objective: ended(sums("objective"), pane.objective),
-      averaged: t > 0 && !hasAverage ? null : ended(sums("averaged"), pane.averaged),
-      bound: ended(sums("bound"), pane.bound),
-      test_error: hasErrors ? ended(this.testErrorsAt(rows), pane.test_error) : null,
+      t: [...rows[0].map((record) => record.t), t],
+      objective: [...sums("objective"), pane.objective],
+      averaged: [...(this.state.average === null ? nothing : sums("averaged")), pane.averaged],
+      bound: [...sums("bound"), pane.bound],
+      test_error: [...(this.test.length ? this.testErrorsAt(rows) : nothing), pane.test_error],
     };
   }
 

@@ -1,5 +1,5 @@
 // @ts-check
-/** Keys of the whole page; panes, time axis and menus have their own. */
+/** Keys of the whole page; panes and time axis have their own. */
 
 /** Where letters and the space bar have another meaning. */
 const OWN_KEYS = "input:not([type=range]):not([type=checkbox]), textarea, select, dialog, [contenteditable]";
@@ -45,7 +45,6 @@ function keyOf(event, source, actions) {
     x: () => actions.setTool("erase"),
     h: actions.toggleHeldOut,
     f: actions.fitView,
-    l: () => actions.setLog(!actions.ui().log),
     i: () => actions.setTab(actions.ui().tab === "curves" ? "explain" : "curves"),
     "?": actions.help,
   };

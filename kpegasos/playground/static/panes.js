@@ -98,7 +98,7 @@ export function createPane(number, actions) {
   function drawPicture() {
     const { frame, state, palette } = ui;
     const key = [frame, state.points, state.labels, state.test, ui.view, palette, picture.version];
-    if (sameItems(key, drawnKey) || (ui.frameComing && drawnKey.at(-1) === picture.version)) return;
+    if (sameItems(key, drawnKey)) return;
     drawnKey = key;
     const pane = paneOf(frame);
     if (pane) {

@@ -4,7 +4,7 @@ import { createCharts } from "./charts.js";
 import { createController } from "./controller.js";
 import { createControls } from "./controls.js";
 import { createSources, createTools } from "./data.js";
-import { createDialog, createExportMenu, helpContent } from "./dialogs.js";
+import { createDialog, exportContent, helpContent } from "./dialogs.js";
 import { button, el, setAttribute } from "./dom.js";
 import { createExplanation } from "./explain.js";
 import { segmentedChoice } from "./fields.js";
@@ -38,11 +38,9 @@ export function mount(element, engine, options = {}) {
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
   const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
   let palette = null;
-  let saving = null;
 
   const controller = createController(engine, {
     ...options,
-    openFile: (file) => saving.openFile(file),
     draw() {
       palette ??= readPalette(root);
       const ui = { ...controller.actions.ui(), palette, calm: calm.matches, now: performance.now() };
@@ -54,6 +52,7 @@ export function mount(element, engine, options = {}) {
   const actions = {
     ...controller.actions,
     ownsAddress: !options.isWidget,
+    offerExports: () => dialog.open("Export", ...exportContent(actions, dialog.close)),
     help: () => dialog.open("How to read and drive it", ...helpContent()),
     turnTheme() {
       const isDark = root.dataset.theme === "dark" || (root.dataset.theme === "auto" && dark.matches);
@@ -62,7 +61,7 @@ export function mount(element, engine, options = {}) {
     },
   };
   const panes = [0, 1].map((number) => createPane(number, actions));
-  saving = createSaving({ actions, dialog, panes, root });
+  const saving = createSaving({ actions, dialog, panes, root });
   Object.assign(actions, saving);
   views.push(...build(root, panes, dialog, actions));
   element.replaceChildren(el("div", { class: "kp-host" }, root));
@@ -116,7 +115,7 @@ function build(root, panes, dialog, actions) {
       ),
       status.node,
       el("span", { class: "kp-spring" }),
-      createExportMenu(actions),
+      button({ label: "Export", icon: "export", text: "Export", onClick: actions.offerExports }),
       button({ label: "Lesson", icon: "lesson", onClick: () => actions.openLesson(0) }),
       button({ label: "Light or dark", icon: "theme", onClick: actions.turnTheme }),
       button({ label: "Help", icon: "help", key: "?", onClick: actions.help }),
@@ -184,19 +183,10 @@ function createTabs(actions) {
     sign("bound", "dual bound"),
     sign("band", "certified gap"),
   );
-  const scale = segmentedChoice({
-    label: "Scale of the axes",
-    choices: [
-      { value: true, node: el("span", { text: "log" }), label: "Logarithmic axes", key: "L" },
-      { value: false, node: el("span", { text: "linear" }), label: "Linear axes", key: "L" },
-    ],
-    onChange: actions.setLog,
-  });
   return {
-    node: el("div", { class: "kp-tabs" }, choice.node, scale.node, legend),
+    node: el("div", { class: "kp-tabs" }, choice.node, legend),
     update(ui) {
       choice.set(ui.tab);
-      scale.set(ui.log);
       setAttribute(legend, "hidden", ui.tab !== "curves");
     },
   };

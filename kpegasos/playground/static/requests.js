@@ -1,11 +1,9 @@
 // @ts-check
-/** What the page makes beside the frames of steps: points, polished models and files. */
+/** What the page makes beside the frames of steps: points and polished models. */
 import { refusalOf } from "./checks.js";
-import { scriptOf } from "./code.js";
 import { MANY_CLASSES } from "./data.js";
-import { trainClasses } from "./edits.js";
 import { presetPoints } from "./presets.js";
-import { tableOf, tablePoints } from "./tables.js";
+import { tablePoints } from "./tables.js";
 
 /** Gap at which dual ascent stops, if the page does not ask for less, and milliseconds until it begins: the page
  *  says before that it works. */
@@ -16,12 +14,11 @@ const WORKING_TIME = 50;
 const PRESET_TIME = 60;
 
 /**
- * @param {{engine: any, ui: any, about: () => any, names: () => string[]|null|undefined,
- *          takeData: (data: any, key: string|null) => void, takeFrame: (frame: any) => void,
- *          fail: (parameter: string|null, message: string) => void,
- *          set: (patch: any) => void, openFile: (file: any) => void}} host
+ * @param {{engine: any, ui: any, about: () => any, takeData: (data: any, key: string|null) => void,
+ *          takeFrame: (frame: any) => void, fail: (parameter: string|null, message: string) => void,
+ *          set: (patch: any) => void}} host
  */
-export function createRequests({ engine, ui, about, names, takeData, takeFrame, fail, set, openFile }) {
+export function createRequests({ engine, ui, about, takeData, takeFrame, fail, set }) {
   let presetTimer = 0;
 
   /** What is made; null, and the sentence at its place, if it is refused. */
@@ -40,21 +37,6 @@ export function createRequests({ engine, ui, about, names, takeData, takeFrame, 
     const data = made(() => presetPoints({ ...ui.preset, classes }));
     if (data) takeData(data, "preset");
   }
-
-  /** The script of the picture, as a file. */
-  function codeFile(algorithm) {
-    const { state, revision, t } = about();
-    if (ui.refused === revision) return "There is no code: what is wrong stands beside its control.";
-    if (t === 0 || trainClasses(state).length < 2) {
-      return "There is no model to write code for without points of two classes and a step.";
-    }
-    return { name: "playground.py", media_type: "text/x-python", text: scriptOf(state, t, algorithm) };
-  }
-
-  const makers = {
-    code: codeFile,
-    csv: () => ({ name: "playground.csv", media_type: "text/csv", text: tableOf(about().state, names()) }),
-  };
 
   async function polish() {
     const asked = about();
@@ -83,14 +65,6 @@ export function createRequests({ engine, ui, about, names, takeData, takeFrame, 
         if (data) takeData(data, null);
       },
       polish,
-      /** @param {"code"|"csv"} what */
-      exportFile(what) {
-        const algorithm = ui.frame?.revision === about().revision ? ui.frame.algorithm : "pegasos";
-        set({ playing: false });
-        const file = makers[what](algorithm);
-        if (typeof file === "string") fail(null, file);
-        else openFile({ ...file, algorithm });
-      },
     },
     destroy: () => clearTimeout(presetTimer),
   };

@@ -1,25 +1,34 @@
 // @ts-check
 /** What leaves the page: files, links and the clipboard. */
+import { scriptOf } from "./code.js";
 import { codeContent } from "./dialogs.js";
 import { encodeLink } from "./link.js";
 import { readPalette } from "./palette.js";
 import { SHARPNESS } from "./panes.js";
+import { tableOf } from "./tables.js";
 
 /**
  * @param {{actions: any, dialog: any, panes: any[], root: HTMLElement}} page
  */
 export function createSaving({ actions, dialog, panes, root }) {
   const saving = {
-    /** Code is shown at first, all else is saved. @param {any} file */
-    openFile(file) {
-      if (file.name.endsWith(".py"))
-        dialog.open("Python code", ...codeContent(file.text, { ...actions, ...saving }, file));
-      else saving.saveFile(file);
+    /** The script of the picture, which is shown before it is saved. */
+    showCode() {
+      const { state, t, frame, revision, refused, trainable } = actions.ui();
+      if (refused === revision || !trainable || t === 0) {
+        const text = "There is no model to write code for without valid settings, points of two classes and a step.";
+        actions.notify({ tone: "error", text });
+      } else {
+        const algorithm = frame?.revision === revision ? frame.algorithm : "pegasos";
+        dialog.open("Python code", ...codeContent(scriptOf(state, t, algorithm), { ...actions, ...saving }));
+      }
     },
-    /** @param {any} file */
-    saveFile(file) {
-      saveBlob(new Blob([file.text], { type: file.media_type }), file.name);
+    savePoints() {
+      const { state, names } = actions.ui();
+      saving.saveText(tableOf(state, names), "playground.csv");
     },
+    /** @param {string} text @param {string} name */
+    saveText: (text, name) => saveBlob(new Blob([text], { type: "text/plain" }), name),
     /** The panes as they are shown, at twice the size. @param {"png"|"svg"} kind */
     savePanes(kind) {
       const text = svgOf(panes.filter(({ node }) => !node.hidden).map((pane) => pane.image()), readPalette(root));

@@ -1,7 +1,5 @@
 // @ts-check
-/** The bottom bar: play, single steps, speed, and the time axis to scrub. */
-import { createScale } from "./axes.js";
-import { createCanvas, placeOf, sameItems } from "./canvas.js";
+/** Play, single steps, speed, and the time axis to scrub. */
 import { ENGINE_LIMITS } from "./checks.js";
 import { SPEEDS } from "./clock.js";
 import { button, el, icon, setAttribute, setText } from "./dom.js";
@@ -11,7 +9,8 @@ import { createTile } from "./tiles.js";
 /** Gaps at which playing stops. */
 const TOLERANCES = [0, 0.1, 0.01, 0.001];
 
-const AXIS_MARGIN = 10;
+/** Places that the handle can have. */
+const AXIS_PLACES = 2000;
 
 /** @param {any} actions */
 export function createTimeline(actions) {
@@ -42,7 +41,7 @@ export function createTimeline(actions) {
     { class: "kp-timeline", role: "region", "aria-label": "Time" },
     el("div", { class: "kp-row kp-play-row" }, play, step, epoch, speed.node, tolerance.node),
     el("div", { class: "kp-tiles kp-time-tiles" }, steps.node, epochs.node),
-    axis.node,
+    ...axis.nodes,
     wrong,
   );
   let shownIcon = "play";
@@ -66,7 +65,7 @@ export function createTimeline(actions) {
     setText(wrong, ui.errors.t ?? "");
   }
 
-  return { node, update, destroy: axis.destroy };
+  return { node, update };
 }
 
 /** The step shown, which can be typed. */
@@ -103,102 +102,36 @@ function createStepTile(actions) {
   };
 }
 
+/** The time axis, logarithmic in t + 1, since it begins at 0. */
 function createAxis(actions) {
-  const surface = createCanvas("kp-axis-canvas", { "aria-hidden": "true" }, () => actions.render());
-  const node = el(
-    "div",
-    { class: "kp-axis", role: "slider", tabindex: "0", "aria-label": "Step shown", "aria-valuemin": "0" },
-    surface.canvas,
-  );
-  let ui = null;
-  let scale = null;
-  let drawnKey = [];
-  const seek = (event) => {
-    if (event.buttons & 1 && scale) actions.seek(timeAt(placeOf(event, surface.canvas).left));
+  const end = el("span", { class: "kp-caption kp-axis-end" });
+  const input = el("input", {
+    class: "kp-axis",
+    type: "range",
+    min: "0",
+    max: String(AXIS_PLACES),
+    "aria-label": "Step shown",
+    oninput: () => actions.seek((actions.ui().horizon + 1) ** (Number(input.value) / AXIS_PLACES) - 1),
+    onkeydown: (event) => {
+      const target = keyTarget(event, actions.ui());
+      if (target === null) return;
+      event.preventDefault();
+      event.stopPropagation();
+      actions.seek(target);
+    },
+  });
+  return {
+    nodes: [input, end],
+    update({ t, horizon, epochSteps, trainable }) {
+      const share = Math.log(Math.min(t, horizon) + 1) / Math.log(horizon + 1);
+      const place = String(Math.round(AXIS_PLACES * share));
+      if (input.value !== place) input.value = place;
+      setAttribute(input, "disabled", !trainable);
+      setAttribute(input, "aria-valuenow", String(t));
+      setAttribute(input, "aria-valuetext", `step ${t} of ${horizon}, epoch ${formatEpoch(t / epochSteps)}`);
+      setText(end, trainable ? `${formatEpoch(horizon / epochSteps)} epochs`.replace(".00", "") : "");
+    },
   };
-  node.addEventListener("pointerdown", (event) => {
-    node.setPointerCapture(event.pointerId);
-    seek(event);
-  });
-  node.addEventListener("pointermove", seek);
-  node.addEventListener("keydown", (event) => {
-    const target = keyTarget(event, actions.ui());
-    if (target === null) return;
-    event.preventDefault();
-    event.stopPropagation();
-    actions.seek(target);
-  });
-
-  /** The axis is logarithmic in t + 1, since it begins at 0. */
-  function timeAt(left) {
-    return scale.back(left) - 1;
-  }
-
-  function update(next) {
-    ui = next;
-    setAttribute(node, "aria-valuemax", String(ui.horizon));
-    setAttribute(node, "aria-valuenow", String(ui.t));
-    setAttribute(node, "aria-valuetext", `step ${ui.t} of ${ui.horizon}, epoch ${formatEpoch(ui.t / ui.epochSteps)}`);
-    setAttribute(node, "aria-disabled", ui.trainable ? null : "true");
-    const reached = ui.curves && ui.curves.revision === ui.revision ? ui.curves.t : 0;
-    const key = [ui.t, ui.horizon, ui.log, ui.trainable, ui.epochSteps, reached, ui.palette, surface.version];
-    if (sameItems(key, drawnKey)) return;
-    drawnKey = key;
-    const context = surface.begin();
-    if (context) draw(context, Math.min(reached, ui.horizon));
-  }
-
-  function draw(context, reached) {
-    const { palette, epochSteps, horizon } = ui;
-    const middle = 13.5;
-    scale = createScale(1, horizon + 1, ui.log, AXIS_MARGIN, surface.width - AXIS_MARGIN);
-    const [from, to, at] = [scale.at(1), scale.at(horizon + 1), scale.at(Math.min(ui.t, horizon) + 1)];
-    context.lineCap = "round";
-    drawTrack(context, from, to, middle, palette.line, 4);
-    drawTrack(context, from, scale.at(reached + 1), middle, palette.muted, 4);
-    drawTrack(context, from, at, middle, palette.ink, 4);
-    context.font = `11px ${getComputedStyle(surface.canvas).fontFamily}`;
-    context.fillStyle = palette.muted;
-    context.strokeStyle = palette.muted;
-    context.lineWidth = 1;
-    context.textAlign = "center";
-    const epochs = ui.trainable ? createScale(1, Math.max(2, horizon / epochSteps), ui.log, 0, 1, 6).ticks : [];
-    let free = 0;
-    for (const { value, text } of epochs) {
-      const place = Math.round(scale.at(value * epochSteps + 1)) + 0.5;
-      context.beginPath();
-      context.moveTo(place, middle + 6);
-      context.lineTo(place, middle + 10);
-      context.stroke();
-      if (value === 0 || place < free || place > surface.width - 76) continue;
-      free = place + 30;
-      context.fillText(text, place, middle + 22);
-    }
-    context.textAlign = "right";
-    context.fillText(
-      epochs.length ? `${formatEpoch(horizon / epochSteps)} epochs`.replace(".00", "") : "",
-      surface.width - 2,
-      middle + 22,
-    );
-    context.fillStyle = palette.paper;
-    context.strokeStyle = palette.ink;
-    context.lineWidth = 2;
-    context.beginPath();
-    context.arc(at, middle, 7, 0, 2 * Math.PI);
-    context.fill();
-    context.stroke();
-  }
-
-  return { node, update, destroy: surface.destroy };
-}
-
-function drawTrack(context, from, to, middle, color, width) {
-  context.strokeStyle = color;
-  context.lineWidth = width;
-  context.beginPath();
-  context.moveTo(from, middle);
-  context.lineTo(to, middle);
-  context.stroke();
 }
 
 /** Where a key leads on the time axis, or null. */
