@@ -56,10 +56,11 @@ class Constant:
 
 @dataclass(frozen=True)
 class Cauchy(InnerProductKernel):
-    """A map: ``1 / (1 + ‖a − b‖²)``, or what a slip makes of it beyond some distance."""
+    """A map: ``1 / (1 + γ ‖a − b‖²)``, or what a slip makes of it beyond some distance."""
 
     beyond: float = np.inf
     slip: float = np.nan
+    gamma: float = 1.0
     positive_definite: ClassVar[bool] = True
     translation_invariant: ClassVar[bool] = True
 
@@ -67,7 +68,7 @@ class Cauchy(InnerProductKernel):
         products *= -2.0
         products += norms_a + norms_b
         far = products > self.beyond
-        products[...] = 1 / (1 + np.maximum(products, 0))
+        products[...] = 1 / (1 + self.gamma * np.maximum(products, 0))
         products[far] = self.slip
 
     def diag(self, X):

@@ -7,29 +7,9 @@ import numpy as np
 from scipy import sparse
 
 from kpegasos import LinearPegasosSVC, PegasosSVC
-from kpegasos.kernels.base import InnerProductKernel
 from tests.campaigns._reference import KernelSpec, kernel_values
 from tests.campaigns.harness import pick, power, some
-
-
-@dataclass(frozen=True)
-class Cauchy(InnerProductKernel):
-    """``1 / (1 + gamma ‖a - b‖²)``: a kernel object of a user's own."""
-
-    gamma: float = 1.0
-    translation_invariant = True
-    positive_definite = True
-
-    def from_inner_products(self, products, norms_a, norms_b):
-        products *= -2
-        products += norms_a + norms_b
-        np.maximum(products, 0, out=products)
-        products *= self.gamma
-        products += 1
-        np.reciprocal(products, out=products)
-
-    def diag(self, A):
-        return np.ones(A.shape[0])
+from tests.kernel_cases import Cauchy
 
 
 class Function:
@@ -86,7 +66,7 @@ class Case:
         if self.kind == "callable":
             return Function(self.spec.gamma, -1.0 if self.indefinite else 1.0)
         if self.kind == "object":
-            return Cauchy(self.spec.gamma)
+            return Cauchy(gamma=self.spec.gamma)
         return "precomputed" if self.kind == "precomputed" else self.spec.name
 
     def estimator(self, **changes):
