@@ -13,7 +13,6 @@ from sklearn.model_selection import train_test_split
 from kpegasos import (
     FeatureRows,
     LinearPegasosSVC,
-    PegasosSVC,
     linear_rows,
     make_problem,
     pegasos,
@@ -103,9 +102,7 @@ def test_early_stopping_trains_on_the_other_examples_alone():
     assert clf.validation_scores_[-1] == clf.score(X[aside], y[aside])
 
 
-def test_early_stopping_and_contiguous_draws_are_not_for_all():
-    with pytest.raises(ValueError, match=r"^sampling must be one of"):
-        PegasosSVC(sampling="contiguous").fit(DENSE, Y)
+def test_early_stopping_is_not_for_warm_starts():
     with pytest.raises(ValueError, match="early_stopping must be False with warm_start=True"):
         LinearPegasosSVC(early_stopping=True, warm_start=True).fit(DENSE, Y)
 
