@@ -1,7 +1,7 @@
 """Toy sets to look at, real sets to measure on, and text at the size of the papers'.
 
-Lives here: toy problems, text, images and tables, and files in LIBSVM's format. Importing it
-reads and downloads nothing.
+Lives here: toy problems, text, images and tables, and what the program reads of files, `readers`.
+Importing it reads and downloads nothing.
 May import: `kpegasos.utils`. Imported by nothing in the package but faces for people and plots.
 """
 
