@@ -18,7 +18,7 @@ from kpegasos.cli.options import FAILED, INTERRUPTED, MISUSED, UsageError, parse
 #: What messages of the package advise, in words of the program.
 _WORDS = {
     r", as StandardScaler does(, or set polish=True)?": " (--scale standard)",
-    r", of which float64 features \(and row_dtype='float64'\) leave less": "",
+    r", of which row_dtype='float64' leaves less": "",
     r", polish=False, or LinearPegasosSVC on features of Nystroem": "",
     r"\bdid not reach tol\b": "did not reach -e",
     r"\bmax_time\b": "--max-time",

@@ -91,6 +91,7 @@ ADVICE = {
     "wide": "-g 1e-6",
     "ill": "-c 1e9 -e 1e-12 --max-time 1",
     "linear": "-t 0 -c 1e9 -e 1e-12 --max-time 1",
+    "rounding": "-c 100 -e 1e-5",
     "memory": "-m 0.1",
     "memory of a search": "-m 0.001",
 }
