@@ -78,11 +78,10 @@ class _Blas:
         """Limit BLAS, unless it is limited."""
         with self._lock:
             self._crews.add(crew)
-            for library in _blas_libraries():
-                number = library.get_num_threads()
-                if number != 1 and not _is_of_thread(library):
-                    self._before[library] = number
-                    _set_threads(library, 1)
+            numbers = {each: each.get_num_threads() for each in _blas_libraries()}
+            more = {k: n for k, n in numbers.items() if n != 1 and not _is_of_thread(k)}
+            self._before |= more
+            _set_threads(dict.fromkeys(more, 1))
 
     def end(self, crew: _Crew) -> None:
         """Give BLAS its threads back, if nobody is at work any more."""
@@ -100,9 +99,7 @@ class _Blas:
 
     def _restore(self) -> None:
         before, self._before = self._before, {}
-        for library, number in before.items():
-            if library.get_num_threads() == 1:
-                _set_threads(library, number)
+        _set_threads({k: n for k, n in before.items() if k.get_num_threads() == 1})
 
 
 _BLAS = _Blas()
@@ -121,14 +118,17 @@ def _is_of_thread(library: Any) -> bool:
     return library.internal_api == "openblas" and library.threading_layer == "openmp"
 
 
-def _set_threads(library: Any, number: int) -> None:
-    """Set the number, from any thread: threadpoolctl >= 3.7 minds the first that sets one only."""
-    release = getattr(library, "clear_controlling_thread", None)
-    if release is not None:
-        release(force=True)
-    library.set_num_threads(number)
-    if release is not None:
-        release(force=True)
+def _set_threads(numbers: dict[Any, int]) -> None:
+    """Set numbers, from any thread: threadpoolctl >= 3.7 minds the first that sets one only."""
+    release = None
+    for library, number in numbers.items():
+        library.set_num_threads(number)
+        release = getattr(library, "clear_controlling_thread", release)
+        if release is not None and library.get_num_threads() != number:
+            release(force=True)
+            library.set_num_threads(number)
+    if release is not None:  # of all libraries, so that others may set their numbers
+        release()
 
 
 def _limit_own_blas() -> list[tuple[Any, int]]:
