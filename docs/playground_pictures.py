@@ -27,7 +27,7 @@ from PIL import Image
 from playwright.sync_api import sync_playwright
 
 FOLDER = Path(__file__).parent / "_static" / "playground"
-LARGE, SMALL = (1400, 900), (390, 844)
+LARGE = (1400, 900)
 #: Of the animation: the page, the picture of it, and milliseconds of a frame.
 STAGE, PICTURE, FRAME_TIME = (1320, 840), (860, 547), 110
 #: Steps at which the animation looks at the run, and how many points are sprayed then.
@@ -56,7 +56,6 @@ def opened(browser: Any, url: str, size: tuple[int, int], scheme: str) -> Any:
         viewport={"width": width, "height": height},
         color_scheme=scheme,
         reduced_motion="reduce",
-        device_scale_factor=1 if size == LARGE else 2,
     )
     page.goto(url)
     page.locator(".kp-tile-value", has_text="%").first.wait_for()
@@ -82,26 +81,18 @@ def seek(page: Any, key: str) -> None:
 
 
 def take_states(browser: Any, url: str, folder: Path) -> None:
-    """The page in its sizes and themes, and a few of its states."""
-    for name, size in (("large", LARGE), ("small", SMALL)):
-        for scheme in ("light", "dark"):
-            page = opened(browser, url, size, scheme)
-            seek(page, "End")
-            page.screenshot(path=folder / f"{name}_{scheme}.png")
-            page.close()
+    """The page in both themes, and a step that is explained."""
+    for scheme in ("light", "dark"):
+        page = opened(browser, url, LARGE, scheme)
+        seek(page, "End")
+        page.screenshot(path=folder / f"large_{scheme}.png")
+        page.close()
     page = opened(browser, url, LARGE, "light")
     page.keyboard.press("i")
     while "< 1: violated" not in page.locator(".kp-explain").first.inner_text():
         page.keyboard.press(".")
         settled(page)
     page.screenshot(path=folder / "explain.png")
-    page.keyboard.press("i")
-    page.get_by_label("Preset", exact=True).select_option("blobs")
-    page.get_by_label("Classes", exact=True).fill("4")
-    page.get_by_label("Classes", exact=True).press("Enter")
-    settled(page)
-    seek(page, "End")
-    page.screenshot(path=folder / "four_classes.png")
     page.close()
 
 
