@@ -260,7 +260,7 @@ POLISHED = {
     "three classes": state_of(3, held_out=6),
     "no intercept": state_of(fit_intercept=False),
     "four classes": state_of(4, loss="log_loss", panes=[cases.CUBE]),
-    "large C": state_of(panes=[cases.RBF], C=1e4),
+    "large C": state_of(n=120, loss="log_loss", panes=[cases.RBF], C=1e5),
 }
 
 
@@ -271,7 +271,8 @@ def test_polished_model_is_as_near_to_the_optimum_as_it_says(page, name):
         exact = fitted(state, pane, None, polish=True, checkpoints="auto", tol=1e-5)
         optimum, slack = np.sum(exact.objective_), np.sum(exact.duality_gap_)
         assert 0.0 < found["gap"] <= 0.01
-        assert found["bound"] == near(found["objective"] * (1.0 - found["gap"]))
+        # The gap has what rounding may have done to the objective, too.
+        assert found["bound"] == pytest.approx(found["objective"] * (1.0 - found["gap"]), rel=1e-6)
         assert found["bound"] <= optimum
         assert found["objective"] >= optimum - slack
         assert (found["counts"], found["averaged"]) == (None, None)

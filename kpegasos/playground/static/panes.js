@@ -9,9 +9,6 @@ import { attachTools } from "./pointer.js";
 import { circle, drawCounts, drawField, drawPoints, paintField } from "./scene.js";
 import { placeView } from "./viewport.js";
 
-/** Milliseconds that the drawn example flashes. */
-const FLASH_TIME = 320;
-
 /** Pixels of a picture that is saved to one of the page. */
 export const SHARPNESS = 2;
 
@@ -40,7 +37,6 @@ export function createPane(number, actions) {
   let painted = { key: [], value: null };
   let drawnKey = [];
   let overlaidKey = [];
-  let flashed = { frame: null, since: 0 };
   const tools = attachTools(overlay.canvas, { ...actions, placed: () => placed });
 
   function update(next) {
@@ -126,41 +122,24 @@ export function createPane(number, actions) {
 
   function drawOverlay() {
     const examples = shownExamples();
-    const age = exampleAge();
-    const key = [examples, age, ui.palette, placed.unit, placed.x0, placed.y0, overlay.version, ...tools.key(ui)];
+    const key = [examples, ui.palette, placed.unit, placed.x0, placed.y0, overlay.version, ...tools.key(ui)];
     if (sameItems(key, overlaidKey)) return;
     overlaidKey = key;
     const context = overlay.begin();
-    if (examples) drawExamples(context, ui.frame.state.points, age);
+    context.strokeStyle = ui.palette.mark;
+    context.lineWidth = 2.5;
+    for (const i of examples ?? []) {
+      const [x, y] = ui.frame.state.points[i];
+      circle(context, placed.toX(x), placed.toY(y), 8);
+      context.stroke();
+    }
     tools.draw(context, ui);
-    if (age < 1) redraw();
   }
 
   /** The examples of the step, where steps can be told apart. */
   function shownExamples() {
     const { frame } = ui;
     return frame && ui.singleSteps && frame.algorithm === "pegasos" ? frame.drawn : null;
-  }
-
-  /** Time since the step as a share of that of a flash. */
-  function exampleAge() {
-    if (flashed.frame !== ui.frame) flashed = { frame: ui.frame, since: ui.now };
-    return ui.calm || !shownExamples()?.length ? 1 : Math.min(1, (ui.now - flashed.since) / FLASH_TIME);
-  }
-
-  function drawExamples(context, points, age) {
-    context.strokeStyle = ui.palette.mark;
-    context.lineWidth = 2.5;
-    for (const i of ui.frame.drawn) {
-      const [left, top] = [placed.toX(points[i][0]), placed.toY(points[i][1])];
-      context.globalAlpha = 1;
-      circle(context, left, top, 8);
-      context.stroke();
-      context.globalAlpha = 1 - age;
-      circle(context, left, top, 8 + 16 * age);
-      context.stroke();
-    }
-    context.globalAlpha = 1;
   }
 
   return {

@@ -36,14 +36,13 @@ export function mount(element, engine, options = {}) {
   });
   const views = [];
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
-  const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
   let palette = null;
 
   const controller = createController(engine, {
     ...options,
     draw() {
       palette ??= readPalette(root);
-      const ui = { ...controller.actions.ui(), palette, calm: calm.matches, now: performance.now() };
+      const ui = { ...controller.actions.ui(), palette };
       setAttribute(root, "data-phase", ui.phase);
       for (const view of views) view.update(ui);
     },
