@@ -27,6 +27,9 @@ from kpegasos.utils.compiled import OVERLOADS, compiled
 _BOX_ROUNDS, _ANY_ROUNDS = 20, 60
 #: Steps of conjugate gradients within a round, and the share of the squared residual that is left.
 _MOST_STEPS, _SMALL_RESIDUAL = 50, 1e-2
+#: Members of a set for which nothing is left: after one step flat directions may have next to no
+#: share of the residual, and of so few examples no other set moves along them.
+_FEW, _NO_RESIDUAL = 4, 1e-30
 #: Moves up to this size, relative to the largest coefficient, are rounding: however small a
 #: coefficient is, what its moves are worth depends on the Hessian.
 _SMALLEST_MOVE = 1e-14
@@ -329,7 +332,7 @@ def _conjugate_gradients(
         targets[a] = values[a]
     direction, image = rest.copy(), np.empty(n)
     squared = _inner_product(rest, rest)
-    enough = _SMALL_RESIDUAL * squared
+    enough = (_NO_RESIDUAL if values.size <= _FEW else _SMALL_RESIDUAL) * squared
     for _ in range(_MOST_STEPS):
         if squared <= enough:
             break

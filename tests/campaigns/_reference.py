@@ -139,7 +139,7 @@ def make_problem(kernel, error, y, weight, lam):
 
 
 @njit(cache=True)
-def _ascend(hessian, linear, beta, order, passes):  # type: ignore[no-untyped-def]
+def ascend(hessian, linear, beta, order, passes):  # type: ignore[no-untyped-def]
     """Maximise ``linear · beta - beta' hessian beta / 2`` in one coordinate after another."""
     image = hessian @ beta
     for _ in range(passes):
@@ -220,13 +220,13 @@ def solve(problem, coefs=()):
         attain(coef)
     beta = np.zeros(linear.size)
     order = np.random.default_rng(0).permutation(linear.size)
-    _ascend(hessian, linear, beta, order, 60)
+    ascend(hessian, linear, beta, order, 60)
     consider(beta)
     if high - low > _NARROW * high and linear.size <= _MOST_INTERIOR:
         with np.errstate(all="ignore"):
             beta = np.clip(interior_point(hessian, linear), 0.0, 1.0)
         consider(beta)
     if high - low > _NARROW * high:
-        _ascend(hessian, linear, beta, order, 100)
+        ascend(hessian, linear, beta, order, 100)
         consider(beta)
     return low, high, best

@@ -35,6 +35,7 @@ from kpegasos import (
     GramRows,
     KernelMatrix,
     LinearPegasosSVC,
+    PegasosSVC,
     Polynomial,
     linear_rows,
     losses,
@@ -293,6 +294,18 @@ def test_polish_of_one_to_four_examples_reaches_tol_far_from_zero(n_samples, cac
     rows = make_rows(X, "linear", cache=cache)
     run = finished_run(make_problem(y, C=C, loss=loss), rows, epochs=1)
     assert polish(run, tol=1e-4).relative_gap <= 1e-4
+
+
+@pytest.mark.parametrize(("n_samples", "seed"), [(2, 8), (2, 19), (3, 12), (4, 34), (4, 35)])
+def test_few_examples_of_several_weights_need_few_rounds(n_samples, seed):
+    """A flat direction has next to no part in the residual after one step: it took 500."""
+    X = np.array([[271.7, 269.3], [269.3, 271.7], [269.3, 276.4], [278.7, 276.4]])[:n_samples]
+    y, rng = np.array([0, 1, 1, 0])[:n_samples], np.random.default_rng(seed)
+    options = {"epochs": 1, "sampling": "uniform", "average": None, "random_state": seed}
+    model = PegasosSVC(kernel="linear", C=300.0, polish=True, tol=1e-4, **options)
+    model.set_params(fit_intercept=False).fit(X, y, 10.0 ** -rng.uniform(0, 2, n_samples))
+    assert model.relative_gap_ <= 1e-4
+    assert len(model.history_) < 10
 
 
 @pytest.mark.parametrize("seed", [0, 1, 297])
