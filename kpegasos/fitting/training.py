@@ -821,9 +821,9 @@ def _warn_of_hidden_columns(name: str, X: Any, kernel: Any, *, stacklevel: int) 
         )
 
 
-#: A column is far from zero if its mean is so many times the size of the constant feature, and an
-#: intercept that makes up for it costs more than this share of what w = 0 does.
-_FAR_COLUMN, _COSTS = 10.0, 0.1
+#: A column is far from zero if its mean is so many times its deviation, and the size of the constant
+#: feature; an intercept that makes up for it costs more than this share of what w = 0 does.
+_DEVIATIONS, _SIZES, _COSTS = 3.0, 10.0, 0.1
 
 
 def _far_column(plan: FitPlan) -> str:
@@ -839,7 +839,8 @@ def _far_column(plan: FitPlan) -> str:
         return ""
     some = X[:: max(1, X.shape[0] // 4096)]
     means, deviations = some.mean(axis=0, dtype=np.float64), some.std(axis=0, dtype=np.float64)
-    is_far = np.abs(means) > _FAR_COLUMN * settings.intercept_scaling
+    least = np.maximum(_DEVIATIONS * deviations, _SIZES * settings.intercept_scaling)
+    is_far = np.abs(means) > least
     ratios = np.zeros(means.size)
     np.divide(means, deviations, out=ratios, where=is_far & (deviations > 0.0))
     column, problem = int(np.abs(ratios).argmax()), plan.pairs[0].problem
