@@ -821,8 +821,8 @@ def _warn_of_hidden_columns(name: str, X: Any, kernel: Any, *, stacklevel: int) 
         )
 
 
-#: A column is far from zero if its mean is so many times its deviation, and the size of the constant
-#: feature; an intercept that makes up for it costs more than this share of what w = 0 does.
+#: A column is far from zero if its mean is so many times its deviation, and so many times the size
+#: of the constant feature; and what makes up for it costs this share of what w = 0 does.
 _DEVIATIONS, _SIZES, _COSTS = 3.0, 10.0, 0.1
 
 
