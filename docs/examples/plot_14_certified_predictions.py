@@ -38,7 +38,7 @@ for row in np.flatnonzero(~certified)[:3]:
 
 grid = np.stack(np.meshgrid(np.linspace(-1.9, 2.9, 200), np.linspace(-1.6, 2.1, 160)), axis=-1)
 figure, panels = plt.subplots(1, 3, figsize=(9, 3.2), sharey=True, layout="constrained")
-for ax, tol in zip(panels, (1e-2, 1e-3, 1e-5), strict=True):
+for ax, tol in zip(panels, (1e-3, 1e-4, 1e-6), strict=True):
     clf.set_params(tol=tol).fit(X_train, y_train)
     predicted = clf.predict(grid.reshape(-1, 2)).reshape(grid.shape[:2])
     certain = clf.is_certified(grid.reshape(-1, 2)).reshape(grid.shape[:2])
@@ -73,7 +73,7 @@ for tol in 10.0 ** -np.arange(1, 9):
 # An estimator begins each fit anew and computes its kernel values again. Its callbacks see only the
 # steps of Pegasos, not those of ``polish``.
 
-for tol in 10.0 ** -np.arange(1, 9):
+for tol in 10.0 ** -np.arange(3, 9):
     if clf.set_params(tol=tol).fit(X_train, y_train).is_certified(X_test).mean() >= 0.98:
         break
 print(f"{clf.is_certified(X_test).mean():.1%} certain with tol={tol:.0e}")
