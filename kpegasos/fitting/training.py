@@ -209,7 +209,8 @@ class PairTraining:
         self._stopper, self._update = stopper, update
         self.run = plan.make_run(pair, n_at_once, stopper)
         self._ascent: DualAscent | None = None
-        self._is_over = self._is_closed = False
+        self._ends_with_run = not plan.settings.polish
+        self._is_closed = False
         self._may_give_way = plan.settings.polish and plan.settings.shortened
         self._tell()
 
@@ -229,6 +230,14 @@ class PairTraining:
         self._tell()
         return len(run.history) > n_records
 
+    @property
+    def is_over(self) -> bool:
+        """Whether there is nothing left to do."""
+        if self._ascent is not None:
+            return self._ascent.finished
+        run = self.run
+        return run.finished and (self._ends_with_run or run.status == "stopped")
+
     def go_on(self, turns: Turns, share: Stopper) -> bool:
         """Go on to the end; false if a pause comes before.
 
@@ -241,16 +250,16 @@ class PairTraining:
         if self._is_closed:
             self._open()
         try:
-            while not self._is_over:
+            while not self.is_over:
                 self._go_on(turns, share)
-                if not self._is_over and share.reason() == PAUSED:
+                if share.reason() == PAUSED and not self.is_over:
                     return False
         except ValueError as error:
             # Values that were costly make a model all the same.
             if not takes_objects(self._plan.known.get("_kernel")) or INDEFINITE not in str(error):
                 raise
             self.run.state.certified = False
-            self._ascent = None
+            self._ascent, self._ends_with_run = None, True
         return True
 
     def _go_on(self, turns: Turns, share: Stopper) -> None:
@@ -258,8 +267,6 @@ class PairTraining:
         settings, run, ascent = self._plan.settings, self.run, self._ascent
         if not run.finished:
             self.advance(share)
-        elif not settings.polish or run.status == "stopped":
-            self._is_over = True
         elif ascent is None:
             if self._is_too_late(run, turns, share):
                 self._take_plain_steps()
@@ -267,7 +274,7 @@ class PairTraining:
             assert settings.tol is not None
             self._n_records = len(run.history)
             self._ascent = ascent_after(run, tol=settings.tol, stopper=self._stopper)
-            self._is_over = self._ascent is None or self._ascent.finished
+            self._ends_with_run = self._ascent is None
         elif self._is_too_late(ascent, turns, share):
             for name in ("best_dual", "proven_bound", "seconds", "evaluations"):
                 setattr(run.state, name, getattr(ascent.state, name))
@@ -277,7 +284,6 @@ class PairTraining:
         else:
             ascent.advance(self._stopper, settings.tol)
             self._tell()
-            self._is_over = ascent.finished
 
     def _is_too_late(self, run: PegasosRun | DualAscent, turns: Turns, share: Stopper) -> bool:
         """Tell whether time is too short for ascents to move all examples that matter.
