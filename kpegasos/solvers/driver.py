@@ -555,6 +555,8 @@ class SolverRun(ABC):
         """Go on with other rows of the same examples, since those of before were closed."""
         rows.pace, self.rows = self.rows.pace, rows
         self._certifier.use_rows(rows)
+        with alone_with(rows):
+            rows.prepare()
         self.state.evaluations += rows.claim_construction()
 
     def advance(self, stopper: Stopper, tol: float | None = None) -> None:
@@ -648,7 +650,7 @@ class SolverRun(ABC):
             return stopper.bears_delay()
         if time.perf_counter() > self._slice_begin + 5 * tuning.SLICE_SECONDS:
             return stopper.lasts()
-        return self._stop_reason(stopper) is None
+        return self._stop_reason(stopper) in (None, PAUSED)
 
     def on_account(self) -> OnAccount:
         """Have the rows alone in a block, and charge its time and kernel values to the state."""

@@ -103,8 +103,8 @@ class Stopper:
         return not self._abandoned.is_set()
 
     def lasts(self) -> bool:
-        """Tell whether there is no reason to stop."""
-        return self.reason() is None
+        """Tell whether there is no reason to stop; a pause waits for a step in work."""
+        return self.reason() in (None, PAUSED)
 
     def bears_delay(self) -> bool:
         """Tell whether a first model may still be waited for: not long after Ctrl-C."""

@@ -7,13 +7,16 @@ import time
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from solver_cases import assert_same_result, make_kernel_rows, noisy, run_pegasos
 
-from kpegasos import RBF, GramRows, make_problem, make_rows, pegasos, sdca
+from kpegasos import RBF, GramRows, linear_rows, make_problem, make_rows, pegasos, sdca
 from kpegasos.core.state import PegasosOptions, new_state
+from kpegasos.losses import Hinge, SquaredHinge
 from kpegasos.solvers.driver import TimeSlicer
 from kpegasos.solvers.dual_ascent import DualAscent
 from kpegasos.solvers.pegasos import make_run
+from kpegasos.solvers.polish import ascent_after, polished
 from kpegasos.solvers.stopping import Interrupted, Stopper, interruptible
 from kpegasos.utils import tuning
 from kpegasos.utils.patience import count, heed
@@ -283,3 +286,44 @@ def test_sdca_ends_when_nothing_moves(X):
     result = ascent.result()
     assert result.status == "completed"
     assert result.n_steps < 100 * task.y.size
+
+
+@pytest.mark.parametrize("projection", [False, True])
+@pytest.mark.parametrize("loss", [Hinge(), SquaredHinge()], ids=str)
+@pytest.mark.parametrize("source", ["gram", "cached", "features"])
+def test_pauses_and_rows_made_anew_change_nothing(source, loss, projection):
+    """Neither of a run nor of the ascent behind it."""
+    X, y = noisy(80)
+
+    def rows():
+        if source == "features":
+            return linear_rows(X)
+        cache = "precomputed" if source == "gram" else source
+        return make_rows(X, "rbf", gamma=0.5, cache=cache)
+
+    def trained(*, pauses):
+        problem, limits = make_problem(y, 1e-3, loss=loss), {"n_steps": 500, "epochs": None}
+        options = PegasosOptions(projection=projection)
+        limits |= {"checkpoints": [200], "tol": None, "seed": 1}
+        run, stopper, ascent = make_run(problem, rows(), options, **limits), Stopper(1e3), None
+        share, n_pauses = stopper.share(0.0 if pauses else 1.0), 0
+        while ascent is None or not ascent.finished:
+            if not run.finished:
+                run.advance(share)
+            elif ascent is None:
+                ascent = ascent_after(run, tol=1e-6, stopper=stopper)
+            else:
+                ascent.advance(stopper, 1e-6)
+            if pauses:
+                run.rows.close()
+                new, n_pauses = rows(), n_pauses + 1
+                for each in (run, ascent)[: 1 + (ascent is not None)]:
+                    each.use_rows(new)
+        return polished(run, ascent), n_pauses
+
+    (paused, n_pauses), (whole, _) = trained(pauses=True), trained(pauses=False)
+    assert n_pauses > 2
+    assert_array_equal(paused.alpha, whole.alpha)
+    assert_array_equal(paused.coef, whole.coef)
+    assert (paused.objective, paused.gap) == (whole.objective, whole.gap)
+    assert_array_equal(paused.history["iteration"], whole.history["iteration"])
