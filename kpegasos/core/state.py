@@ -6,8 +6,8 @@ needs to be shrunk (MPB 2011, Fig. 1, multiplied through by ``lam · k · t``). 
 ``scale`` is the running product of the projection factors.
 
 A state holds ``q`` twice: by the coefficients ``alpha`` of its examples, and by its *image*, which
-is what margins are read off: ``<q, φ(x_i)>`` of every example where kernel rows are held, ``q``
-itself where rows are features, nothing where kernel rows are not kept.
+is what margins are read off: ``<q, φ(x_i)>`` of every example of kernel rows, ``q`` itself of
+features.
 
 Averages of the iterates come from a second, *stamped* sum: a violation at step t adds
 ``increment`` to ``alpha`` and ``increment · clock`` to ``stamps``, where the clock is the running

@@ -227,7 +227,7 @@ class BasePegasos(
                 results = self._train(plan, observers, stopper)
             stopper.presses_kept = math.inf  # nothing may come between model and end
         # the caller of fit, beyond its decorators
-        report_end(type(self).__name__, results, stopper, plan, stacklevel=5)
+        report_end(type(self).__name__, results, stopper, plan)
         return self
 
     def _validate(self, X: Any, y: Any = "no_validation", *, reset: bool) -> Any:
@@ -307,12 +307,6 @@ class BasePegasos(
         if "_model_names" in vars(self):
             self._exported(values=True)
             self._own_sigmoids()
-
-
-def plan_fit(estimator: BasePegasos, X: Any, y: np.ndarray) -> FitPlan:
-    """Plan the fit of an estimator to examples that have been validated, all of weight one."""
-    targets = estimator._targets(y, np.ones(len(y)))
-    return estimator._plan(X, targets, settings_of(estimator), in_step=False)
 
 
 # --- classifiers ---
@@ -549,7 +543,7 @@ class OneVsOneMixin(BoundsMixin, ClassifierMixin, ClassifierAttributes):
         for ends in bounds_of_pairs(self, X, diagonal):
             parts.append(self._is_decided(*ends))
         certain = np.concatenate(parts)
-        warn_of_gap(self, certain, ends, self._is_decided, stacklevel=4)
+        warn_of_gap(self, certain, ends, self._is_decided)
         return certain
 
     def _is_decided(self, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:

@@ -7,7 +7,6 @@ within φ, so that of the exact solution is off by no more than ``sqrt(2 gap / l
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -17,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from kpegasos.fitting.model import fitted, of_one_model
 from kpegasos.fitting.pairs import one_vs_rest_bounds
 from kpegasos.utils import tuning
-from kpegasos.utils.validation import as_array, shown
+from kpegasos.utils.validation import as_array, shown, warn_caller
 
 #: Spacing of float64 at 1.
 EPS = float(np.finfo(np.float64).eps)
@@ -141,8 +140,6 @@ def warn_of_gap(
     certain: np.ndarray,
     ends: tuple[np.ndarray, np.ndarray],
     is_decided: Callable[[np.ndarray, np.ndarray], np.ndarray],
-    *,
-    stacklevel: int,
 ) -> None:
     """Say which ``tol`` would make most predictions certain where nearly none is.
 
@@ -154,8 +151,6 @@ def warn_of_gap(
         Those of `bounds_of_pairs` for some of the rows.
     is_decided : callable
         ``is_decided(lower, upper)`` tells where all decisions within bounds give the same class.
-    stacklevel : int
-        Of the warning, seen from here.
 
     Warns
     -----
@@ -172,12 +167,10 @@ def warn_of_gap(
     for tol in (1e-3, 1e-4, 1e-5, 1e-6, 1e-7):  # bounds are as wide as the root of the gap
         width = half * np.minimum(1.0, np.sqrt(tol / gaps))
         if is_decided(middle - width, middle + width).mean() > 0.5:
-            warnings.warn(
+            warn_caller(
                 f"{type(estimator).__name__}.is_certified is certain of {certain.mean():.0%} of "
                 f"the predictions, with a certified relative gap of {gaps.max():.2g}; with "
-                f"polish=True and tol={tol:g} it would be of most.",
-                UserWarning,
-                stacklevel=stacklevel,
+                f"polish=True and tol={tol:g} it would be of most."
             )
             return
 

@@ -278,13 +278,13 @@ class KernelEstimator(PrecomputedMixin, BasePegasos, KernelAttributes):
                 f"{shown(self._kernel)} instead"
             )
         vectors, centre = self.support_vectors_, getattr(self, "_centre", None)
+        if self._kernel is None:
+            vectors = None
+        elif centre is not None:
+            vectors = vectors - centre
         model = Model(
             kernel=self._kernel,
-            vectors=None
-            if self._kernel is None
-            else vectors
-            if centre is None
-            else vectors - centre,
+            vectors=vectors,
             support=getattr(self, "support_", None),  # unknown of a model that was read
             n_support=self.n_support_,
             dual_coef=self.dual_coef_,

@@ -7,9 +7,6 @@ which a matrix over all columns and pairs would hold little but zeros.
 
 from __future__ import annotations
 
-import sys
-import warnings
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -20,7 +17,7 @@ from kpegasos.fitting.pairs import Pair, Pairs, constant_of
 from kpegasos.rows.features import FeatureRows, longest_row
 from kpegasos.solvers.result import Results
 from kpegasos.utils import tuning
-from kpegasos.utils.validation import check_magnitude
+from kpegasos.utils.validation import check_magnitude, over_columns, used_columns, warn_caller
 
 #: Columns are left out if so many times as many are there as are used.
 _FEW = 2
@@ -58,7 +55,7 @@ class PairFeatures:
             rows = X if members is None else X[members]
             columns = used_columns(rows)
             if _FEW * columns.size <= X.shape[1]:
-                X, members = _over(rows, columns), None
+                X, members = over_columns(rows, columns), None
                 self._columns[pair.number] = columns
         return FeatureRows(
             X,
@@ -122,44 +119,11 @@ def warn_of_many_weights(n_classes: int, n_features: int, n_kept: int | None = N
     if n_kept is not None:
         n_bytes = min(n_bytes, 12 * n_kept)
     if n_pairs > n_classes and n_bytes > _MANY_BYTES:
-        warnings.warn(
+        warn_caller(
             f"coef_ holds weights of {n_pairs} pairs of {n_classes} classes, up to "
             f"{n_bytes / tuning.MEBIBYTE:,.0f} MiB: OneVsRestClassifier of sklearn.multiclass "
-            f"around the estimator has those of {n_classes}.",
-            UserWarning,
-            stacklevel=_level_of_caller(),
+            f"around the estimator has those of {n_classes}."
         )
-
-
-def _level_of_caller() -> int:
-    """Return the level of the first call from outside of the package and its decorators."""
-    frame: FrameType | None = sys._getframe(1)
-    level = 0
-    while frame and frame.f_globals.get("__name__", "").split(".")[0] in ("kpegasos", "sklearn"):
-        frame, level = frame.f_back, level + 1
-    return level + 1
-
-
-def used_columns(rows: sparse.csr_matrix) -> np.ndarray:
-    """Return columns that have an entry, in order."""
-    if 8 * rows.nnz < rows.shape[1]:
-        return np.unique(rows.indices)
-    used = np.zeros(rows.shape[1], dtype=bool)
-    used[rows.indices] = True
-    return np.flatnonzero(used).astype(rows.indices.dtype, copy=False)
-
-
-def _over(rows: sparse.csr_matrix, columns: np.ndarray) -> sparse.csr_matrix:
-    """Return the same rows over the columns that they have entries in."""
-    if 8 * rows.nnz < rows.shape[1]:
-        places = np.searchsorted(columns, rows.indices)
-    else:
-        place = np.empty(rows.shape[1], dtype=np.int32)
-        place[columns] = np.arange(columns.size)
-        places = place[rows.indices]
-    indices = places.astype(rows.indices.dtype, copy=False)
-    shape = rows.shape[0], columns.size
-    return sparse.csr_matrix((rows.data, indices, rows.indptr), shape=shape)
 
 
 def _bytes_of(matrix: Any) -> int:

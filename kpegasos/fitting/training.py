@@ -7,7 +7,6 @@ at every checkpoint, which is what callbacks and early stopping look at.
 from __future__ import annotations
 
 import math
-import warnings
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -40,6 +39,7 @@ from kpegasos.solvers.stopping import CUT_SHORT, PAUSED, Stopper
 from kpegasos.utils import tuning
 from kpegasos.utils.patience import CutShort, heed, heeding
 from kpegasos.utils.threads import even_ranges, n_threads, parallel_for
+from kpegasos.utils.validation import warn_caller
 
 #: Called at each checkpoint with the number of a pair, its run, and how much of the pair, from 0 to
 #: 1, was done before the run and is the run's own.
@@ -460,7 +460,8 @@ def _train_in_turns(
                     left[number] = training
                     turns.leave(number)
                     continue
-                is_over = is_over or training.go_on(turns, stopper.share(1.0))
+                if not is_over:
+                    training.go_on(turns, stopper.share(1.0))
                 results[number] = training.result()
             except BaseException as error:
                 failures.append(error)
@@ -620,9 +621,7 @@ def small_pairs(plan: FitPlan) -> SmallPairs | None:
     )
 
 
-def report_end(
-    name: str, results: Results, stopper: Stopper, plan: FitPlan, *, stacklevel: int
-) -> None:
+def report_end(name: str, results: Results, stopper: Stopper, plan: FitPlan) -> None:
     """Say that a fit has been cut short, or is far from its optimum for a cause that is known.
 
     Parameters
@@ -632,8 +631,6 @@ def report_end(
     results : Results
     stopper : Stopper
     plan : FitPlan
-    stacklevel : int
-        Of the warning, seen from here.
 
     Raises
     ------
@@ -644,6 +641,8 @@ def report_end(
     -----
     ConvergenceWarning
         If time was up, or the steps before ``tol`` was reached; if features are large.
+    UserWarning
+        If columns of X, or the targets, leave little to be learnt.
     """
     if stopper.interrupted:
         cut = _with_status(results, "interrupted")
@@ -655,40 +654,41 @@ def report_end(
     kernel: Any = plan.known.get("_kernel")
     claimed = takes_objects(kernel) and kernel.positive_definite
     if claimed and any(map(math.isnan, results.column("gap"))):
-        warnings.warn(
+        warn_caller(
             f"{name} has no certificate, as the kernel's values show that it is not positive "
             f"semi-definite.",
             ConvergenceWarning,
-            stacklevel=stacklevel,
         )
         return
-    told = False
+    told = ""
     for status, reason in _STOPPED.items():
         cut = _with_status(results, status) if status != "completed" or tol is not None else []
         if status == "completed":
             # The last look, without rounding, may have found more than was known before.
             cut = [result for result in cut if tol is not None and not result.relative_gap <= tol]
         if cut:
-            told = True
-            warnings.warn(
-                f"{name} {reason} {_where(cut, plan)}; "
-                f"the model reached so far is returned{_remedy(cut, plan)}.",
-                ConvergenceWarning,
-                stacklevel=stacklevel,
-            )
-    _warn_of_hidden_columns(name, plan.X, settings.own.get("kernel"), stacklevel=stacklevel + 1)
+            told = f"{reason} {_where(cut, plan)}; the model reached so far is returned"
+            warn_caller(f"{name} {told}{_remedy(cut, plan)}.", ConvergenceWarning)
+    if text := _of_hidden_columns(plan.X, settings.own.get("kernel")):
+        warn_caller(f"{name} {text}")
     if tol is None and "kernel" not in settings.own:  # or it has been said already
-        told = _warn_of_large_features(
-            name, plan.X, results, settings.options.batch_size, stacklevel=stacklevel + 1
-        )
-    if not told:
-        _warn_of_far_column(name, results, plan, stacklevel=stacklevel + 1)
-    if plan.pairs.loss.regression:
-        _warn_of_targets(name, plan.pairs[0].problem, results[0], stacklevel=stacklevel + 1)
+        told = _of_large_features(plan.X, results, settings.options.batch_size)
+        if told:
+            warn_caller(f"{name} {told}", ConvergenceWarning)
+    if not told and (text := _of_far_column(results, plan)):
+        warn_caller(f"{name} {text}")
+    if plan.pairs.loss.regression and (text := _of_targets(plan.pairs[0].problem, results[0])):
+        warn_caller(f"{name} {text}")
 
 
 def _with_status(results: Results, status: str) -> list[Result]:
     return [results[k] for k, of in enumerate(results.column("status")) if of == status]
+
+
+#: Relative gaps beyond which a polish that was short of time has not come far, and a model is no
+#: better than w = 0 for all that is known.
+_NOT_FAR, _FAR = 0.1, 0.9
+_CENTRE = "scale the features, as StandardScaler does, or set fit_intercept='free'"
 
 
 def _remedy(cut: Sequence[Result], plan: FitPlan) -> str:
@@ -721,10 +721,6 @@ def _where(results: Sequence[Result], plan: FitPlan) -> str:
     return f"{place}, with a certified relative gap of {at_most}{worst.relative_gap:.3g}{rounding}"
 
 
-#: Relative gap beyond which a polish that was short of time has not come far.
-_NOT_FAR = 0.1
-
-
 def _less_rounding(result: Result, plan: FitPlan) -> str:
     """Say what would leave less rounding of a result, if anything would."""
     offset = plan.pairs.offset
@@ -736,38 +732,15 @@ def _less_rounding(result: Result, plan: FitPlan) -> str:
     return f", of which {way} leaves less"
 
 
-#: A certified relative gap beyond which a model is no better than w = 0, for all that is known.
-_FAR = 0.9
-
-
 #: Features are large if their root mean square, over what is not zero, is more than this.
 _LARGE = 7.0
 
 
-def _warn_of_large_features(
-    name: str, X: Any, results: Results, batch_size: int, *, stacklevel: int
-) -> bool:
-    """Tell whether features are large and a model is far from its optimum, and say so.
+def _of_large_features(X: Any, results: Results, batch_size: int) -> str:
+    """Say, with the cure, that features are large and a model is far from its optimum, if so.
 
     That is after an epoch or more. Pegasos' suboptimality grows with the largest squared length of
     a row; the certificate tells that it is far from the optimum, and the size of the features why.
-
-    Parameters
-    ----------
-    name : str
-        Of the estimator.
-    X : ndarray or CSR matrix of shape (n_samples, n_features)
-    results : Results
-        One of each pair of classes.
-    batch_size : int
-        Draws of a step.
-    stacklevel : int
-        Of the warning, seen from here.
-
-    Warns
-    -----
-    ConvergenceWarning
-        Once, with the cure.
     """
     far = [
         result
@@ -778,53 +751,34 @@ def _warn_of_large_features(
     ]
     size = _typical_size(X) if far else 0.0
     if size <= _LARGE:
-        return False
+        return ""
     of_pairs = f" for {len(far)} of {len(results)} pairs" if len(results) > 1 else ""
-    warnings.warn(
-        f"{name} ended far from the optimum{of_pairs}, with a certified relative gap of "
+    return (
+        f"ended far from the optimum{of_pairs}, with a certified relative gap of "
         f"{max(result.relative_gap for result in far):.3g}, since the features are large "
         f"({size:.3g} in root mean square): "
-        f"scale them, as StandardScaler does, or set polish=True.",
-        ConvergenceWarning,
-        stacklevel=stacklevel,
+        f"scale them, as StandardScaler does, or set polish=True."
     )
-    return True
 
 
 #: A column hides the others if it has more than this share of the variance.
 _HIDES = 0.95
 
 
-def _warn_of_hidden_columns(name: str, X: Any, kernel: Any, *, stacklevel: int) -> None:
-    """Say so if one column makes nearly all of the distances that a kernel is a function of.
-
-    Parameters
-    ----------
-    name : str
-        Of the estimator.
-    X : ndarray or CSR matrix of shape (n_samples, n_features)
-    kernel : object
-    stacklevel : int
-        Of the warning, seen from here.
-
-    Warns
-    -----
-    UserWarning
-        Once, with the cure.
-    """
+def _of_hidden_columns(X: Any, kernel: Any) -> str:
+    """Say, with the cure, that one column makes nearly all distances of a kernel, if so."""
     if not isinstance(kernel, str) or kernel not in ("rbf", "laplacian") or sparse.issparse(X):
-        return
+        return ""
     variances = X[:: max(1, X.shape[0] // 4096)].var(axis=0, dtype=np.float64)  # of some rows
     others = np.count_nonzero(variances) > 1
-    if others and variances.max() > _HIDES * variances.sum():
-        column = int(variances.argmax())
-        warnings.warn(
-            f"{name} sees little but column {column} of X, which has "
-            f"{variances[column] / variances.sum():.1%} of the variance, as the kernel is one of "
-            f"distances: scale the features, as StandardScaler does.",
-            UserWarning,
-            stacklevel=stacklevel,
-        )
+    if not (others and variances.max() > _HIDES * variances.sum()):
+        return ""
+    column = int(variances.argmax())
+    return (
+        f"sees little but column {column} of X, which has "
+        f"{variances[column] / variances.sum():.1%} of the variance, as the kernel is one of "
+        f"distances: scale the features, as StandardScaler does."
+    )
 
 
 #: A column is far from zero if its mean is so many times its deviation, and so many times the size
@@ -879,65 +833,26 @@ def _lacks_intercept(result: Result, problem: Problem) -> bool:
     return bool(with_own < 0.5 * min(without, loss))
 
 
-def _warn_of_far_column(name: str, results: Results, plan: FitPlan, *, stacklevel: int) -> None:
-    """Say so if a linear model has learnt little, as its intercept costs too much.
-
-    Parameters
-    ----------
-    name : str
-        Of the estimator.
-    results : Results
-    plan : FitPlan
-    stacklevel : int
-        Of the warning, seen from here.
-
-    Warns
-    -----
-    UserWarning
-        Once, with the cure.
-    """
+def _of_far_column(results: Results, plan: FitPlan) -> str:
+    """Say, with the cure, that a linear model learns little as its intercept costs much, if so."""
     batch, cause = plan.settings.options.batch_size, _far_column(plan)
-    if not cause:
-        return
-    for pair, result in zip(plan.pairs, results, strict=True):
+    for pair, result in zip(plan.pairs, results, strict=True) if cause else ():
         has_epoch = plan.settings.polish or result.n_steps * batch >= pair.problem.y.size
         if has_epoch and _lacks_intercept(result, pair.problem):
-            break
-    else:
-        return
-    warnings.warn(
-        f"{name} has learnt little, since {cause}: {_CENTRE}.", UserWarning, stacklevel=stacklevel
-    )
-
-
-_CENTRE = "scale the features, as StandardScaler does, or set fit_intercept='free'"
+            return f"has learnt little, since {cause}: {_CENTRE}."
+    return ""
 
 
 #: Predictions are far too close to their median if so many times their distance from it is better.
 _TIMIDITY = 10.0
 
 
-def _warn_of_targets(name: str, problem: Problem, result: Result, *, stacklevel: int) -> None:
-    """Say so if the size of the targets leaves nothing to be learnt, certified as it may be.
-
-    Parameters
-    ----------
-    name : str
-        Of the estimator.
-    problem : Problem
-    result : Result
-    stacklevel : int
-        Of the warning, seen from here.
-
-    Warns
-    -----
-    UserWarning
-        Once, with the cure.
-    """
+def _of_targets(problem: Problem, result: Result) -> str:
+    """Say, with the cure, that the size of the targets leaves nothing to be learnt, if so."""
     y, middle = problem.y, np.median(result.margins)
     farther = middle + _TIMIDITY * (result.margins - middle)
     if np.ptp(y) == 0.0 or result.status in CUT_SHORT:
-        return
+        return ""
     if total_loss(np.zeros(y.size), problem) == 0.0:
         text = "the same for all, since every target is within epsilon of it"
         remedy = "reduce epsilon"
@@ -945,12 +860,10 @@ def _warn_of_targets(name: str, problem: Problem, result: Result, *, stacklevel:
         text = "nearly the same for all, since C is small for targets of such a size"
         remedy = "increase C"
     else:
-        return
-    warnings.warn(
-        f"{name} predicts {text} ({np.ptp(y):.3g} from the least to the largest): scale y, as "
-        f"TransformedTargetRegressor with a StandardScaler does, or {remedy}.",
-        UserWarning,
-        stacklevel=stacklevel,
+        return ""
+    return (
+        f"predicts {text} ({np.ptp(y):.3g} from the least to the largest): scale y, as "
+        f"TransformedTargetRegressor with a StandardScaler does, or {remedy}."
     )
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -18,6 +17,7 @@ from scipy.stats import rankdata
 from kpegasos.model_selection.folds import Folds
 from kpegasos.model_selection.grid import Grid
 from kpegasos.model_selection.scoring import HeldOutScorer
+from kpegasos.utils.validation import warn_caller
 
 
 class PairCells(NamedTuple):
@@ -212,11 +212,7 @@ def cv_results(record: SearchRecord, grid: Grid) -> dict[str, Any]:
     results.update(splits("n_support", sizes))
     results["mean_n_support"] = sizes.mean(axis=1)
     if not np.isfinite(means[rows(record.done).all(axis=1)]).all():
-        warnings.warn(
-            f"One or more of the test scores are non-finite: {means}",
-            UserWarning,
-            stacklevel=6,  # the caller of fit, beyond its decorator
-        )
+        warn_caller(f"One or more of the test scores are non-finite: {means}")
     return results
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -65,6 +64,7 @@ from kpegasos.utils.validation import (
     draw_seed,
     optional,
     shown,
+    warn_caller,
 )
 
 #: Parameters that the model of one fit gets as they are.
@@ -386,7 +386,7 @@ class PegasosSVCCV(
             # Nothing may come between the model and the end of the fit.
             stopper.presses_kept = math.inf
             set_model(self, {**found, "_fitted": facts})
-        _report_early_end(self, settings.tol, stacklevel=5)  # the caller, beyond the decorator
+        _report_early_end(self, settings.tol)
         return self
 
     def _validate(self, X: Any, y: Any = "no_validation", *, reset: bool) -> Any:
@@ -613,11 +613,9 @@ def _make_plan(
         break_ties=search.break_ties,
     )
     if score.lacks_weight:
-        warnings.warn(
+        warn_caller(
             f"scoring={search.scoring} takes no sample_weight, so that scores count all examples "
-            f"alike.",
-            UserWarning,
-            stacklevel=5,  # the caller of fit, beyond its decorator
+            f"alike."
         )
     score.try_out(folds.tests[0], targets)
     record = SearchRecord(grid, folds)
@@ -735,7 +733,7 @@ def _refitted(plan: _Plan, stopper: Stopper) -> dict[str, Any]:
     }
 
 
-def _report_early_end(search: Any, tol: float | None, *, stacklevel: int) -> None:
+def _report_early_end(search: Any, tol: float | None) -> None:
     """Say that cells are missing for want of time, or have not reached ``tol``.
 
     Parameters
@@ -743,8 +741,6 @@ def _report_early_end(search: Any, tol: float | None, *, stacklevel: int) -> Non
     search : PegasosSVCCV
         With what it has found.
     tol : float
-    stacklevel : int
-        Of the warning, seen from here.
 
     Raises
     ------
@@ -764,17 +760,12 @@ def _report_early_end(search: Any, tol: float | None, *, stacklevel: int) -> Non
     if search.status_ == "max_time":
         chosen = hasattr(search, "best_params_")
         then = "the best of those that are complete is chosen" if chosen else "nothing is chosen"
-        warnings.warn(
-            f"{name} stopped by max_time {missing}; {then}.",
-            ConvergenceWarning,
-            stacklevel=stacklevel,
-        )
+        warn_caller(f"{name} stopped by max_time {missing}; {then}.", ConvergenceWarning)
     # NaN where nothing is certified.
     far = search.relative_gaps_[search.relative_gaps_ > tol]
     if far.size:
-        warnings.warn(
+        warn_caller(
             f"{name} did not reach tol in {far.size} of {n_cells} cells, with a certified relative "
             f"gap of {far.max():.3g} at worst.",
             ConvergenceWarning,
-            stacklevel=stacklevel,
         )

@@ -7,12 +7,15 @@ What comes is returned as the rest of the package takes it, or refused in a sent
 from __future__ import annotations
 
 import math
+import sys
+import warnings
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from functools import lru_cache
 from itertools import chain, product
 from numbers import Integral, Real
 from operator import index
+from types import FrameType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -391,6 +394,15 @@ def finite_decisions(decisions: np.ndarray) -> np.ndarray:
     return decisions
 
 
+def warn_caller(text: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line that called the package, beyond its decorators and those of scikit-learn."""
+    frame: FrameType | None = sys._getframe()
+    level = 1
+    while frame and frame.f_globals.get("__name__", "").split(".")[0] in ("kpegasos", "sklearn"):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, category, stacklevel=level)
+
+
 def told_of(error: Exception, what: str) -> Exception:
     """Make an error of another library one line that begins with what was expected."""
     text = " ".join(str(error).split())
@@ -476,17 +488,33 @@ def without_empty_columns(*rows: sparse.csr_matrix) -> tuple[sparse.csr_matrix, 
 
     What is kept for each column, as SciPy's product does, would let a small file take any memory.
     """
-    width, n_entries = rows[0].shape[1], sum(part.nnz for part in rows)
-    if width <= n_entries:
+    if rows[0].shape[1] <= sum(part.nnz for part in rows):
         return rows
-    used = np.unique(np.concatenate([part.indices for part in rows]))
-    return tuple(
-        sparse.csr_matrix(
-            (part.data, np.searchsorted(used, part.indices), part.indptr),
-            shape=(part.shape[0], used.size),
-        )
-        for part in rows
-    )
+    used = used_columns(*rows)
+    return tuple(over_columns(part, used) for part in rows)
+
+
+def used_columns(*rows: sparse.csr_matrix) -> np.ndarray:
+    """Return columns in which some of the CSR rows have an entry, in order."""
+    indices = np.concatenate([part.indices for part in rows])
+    if 8 * indices.size < rows[0].shape[1]:
+        return np.unique(indices)
+    used = np.zeros(rows[0].shape[1], dtype=bool)
+    used[indices] = True
+    return np.flatnonzero(used).astype(indices.dtype, copy=False)
+
+
+def over_columns(rows: sparse.csr_matrix, columns: np.ndarray) -> sparse.csr_matrix:
+    """Return the same CSR rows over some columns, among them all that have an entry, in order."""
+    if 8 * rows.nnz < rows.shape[1]:
+        places = np.searchsorted(columns, rows.indices)
+    else:
+        place = np.empty(rows.shape[1], dtype=np.int32)
+        place[columns] = np.arange(columns.size)
+        places = place[rows.indices]
+    indices = places.astype(rows.indices.dtype, copy=False)
+    shape = rows.shape[0], columns.size
+    return sparse.csr_matrix((rows.data, indices, rows.indptr), shape=shape)
 
 
 def _check_compressed(X: Any) -> bool:
