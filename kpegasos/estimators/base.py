@@ -556,11 +556,6 @@ class OneVsOneMixin(BoundsMixin, ClassifierMixin, ClassifierAttributes):
             least, most = np.rint(least), np.rint(most)  # votes alone
         return is_decided(least, most)
 
-    def _decisions_of_pairs(self, X: Any) -> np.ndarray:
-        """Return decisions of all pairs, whatever the shape that `decision_function` has."""
-        check_is_fitted(self)
-        return self._decide(self._validate(X, reset=False))
-
     def _by_blocks(self, X: Any, of_decisions: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """Return what is made of the decisions of all pairs, a block of rows at a time."""
         height = max(1, _VOTED_TOGETHER // max(1, np.size(self.intercept_)))

@@ -73,6 +73,11 @@ class Claim(NamedTuple):
     history: Any
 
 
+def decisions_of_pairs(estimator, X):
+    """Decisions of all pairs, whatever the shape that ``decision_function`` has."""
+    return estimator._decide(estimator._validate(X, reset=False))
+
+
 def claims_of(model, y, weight):
     """What a fitted estimator says of each pair of classes, fitted on labels and weights."""
     coefs = np.zeros((model.classes_.size - 1, y.size))
@@ -108,7 +113,7 @@ def check_certificate(estimator, X, y, gram):
         Kernel values.
     """
     claims = claims_of(estimator, y, np.ones(len(y)))
-    for claim, decisions in zip(claims, estimator._decisions_of_pairs(X).T, strict=True):
+    for claim, decisions in zip(claims, decisions_of_pairs(estimator, X).T, strict=True):
         kernel = gram[np.ix_(claim.members, claim.members)] + 1.0  # of the constant feature
         hinge = np.maximum(0.0, 1.0 - claim.y * decisions[claim.members]).mean()
         own = claim.lam / 2 * (claim.coef @ kernel @ claim.coef) + hinge

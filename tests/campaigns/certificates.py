@@ -20,7 +20,7 @@ from tests import naive
 from tests.campaigns import _reference as judge
 from tests.campaigns._problems import draw_case
 from tests.campaigns._reference import LONG, UNIT
-from tests.campaigns._remains import claims_of
+from tests.campaigns._remains import claims_of, decisions_of_pairs
 from tests.campaigns.harness import SMALL, check, some
 
 CI_TRIALS = 50
@@ -261,7 +261,7 @@ def _judge_history(claim):
 
 def _judge_decisions(case, clf, pairs, rows):
     """Decisions are those of the coefficients."""
-    all_found = clf._decisions_of_pairs(case.given(rows))
+    all_found = decisions_of_pairs(clf, case.given(rows))
     check(np.isfinite(all_found).all(), "decisions are finite")
     if len(pairs) == 1:
         by_sign = clf.classes_[(all_found[:, 0] > 0) * 1]
@@ -297,7 +297,7 @@ def _judge_bounds(case, clf, pairs, solved, spec, rows):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of little that is certain
         certified, predicted = clf.is_certified(given, diagonal), clf.predict(given)
-    own, slack = clf._decisions_of_pairs(given), slack * (1 + 1e-12)
+    own, slack = decisions_of_pairs(clf, given), slack * (1 + 1e-12)
     for values, off, of in ((own, 0.0, "the model"), (exact, slack, "the exact solution")):
         outside = np.maximum(lower - values, values - upper) - off
         worst = np.unravel_index(int(np.argmax(outside)), outside.shape)
