@@ -557,7 +557,11 @@ def _variance(X: Any) -> float:
     tiles = [entries[top : top + height] for top in range(0, len(entries), height)]
     mean = sum(float(tile.sum(dtype=np.float64)) for tile in tiles) / size
     square = sum(float(np.square(tile - mean, dtype=np.float64).sum()) for tile in tiles)
-    return (square + (size - entries.size) * mean * mean) / size
+    variance = (square + (size - entries.size) * mean * mean) / size
+    # Rounding of the mean leaves as much of numbers that are all the same.
+    unit = float(np.finfo(X.dtype).eps) * (64 + len(tiles))
+    is_rounding = variance <= (unit * mean) ** 2 and X.max() == X.min()
+    return 0.0 if is_rounding else variance
 
 
 def scale_gamma(gamma: str | float, X: Any) -> float:

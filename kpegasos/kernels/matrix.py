@@ -125,6 +125,8 @@ class KernelPoints:
 
     _grid: Grid | None = None
     _seeks_grid = False
+    #: Support vectors lie at most twice as far from their centre as examples do from theirs.
+    _most_rounding = 5 * MOST_ROUNDING
 
     def __init__(
         self,
@@ -167,7 +169,7 @@ class KernelPoints:
         ):
             self._prepare(dtype, np.dtype(np.float64), diagonal)
             self._check_sizes()
-            if self._rounding(kernel) > MOST_ROUNDING:
+            if self._rounding(kernel) > self._most_rounding:
                 radius = float(self.squared_norms.max()) ** 0.5
                 middle = "the origin" if self._shift is None else "their centre"
                 raise ValueError(
@@ -194,7 +196,9 @@ class KernelPoints:
 
     def _rounding(self, kernel: InnerProductKernel) -> float:
         if self._grid is not None and kernel.translation_invariant:
-            return 0.0  # of a distance that is exact
+            # These distances are exact; those of rows to be predicted are not.
+            span = 255.0 * self._grid.scale
+            return kernel.rounding(float(np.finfo(np.float64).eps), span * span * self.X.shape[1])
         return kernel.rounding(self._spacing(), float(self.squared_norms.max(initial=0.0)))
 
     def _spacing(self) -> float:
@@ -527,6 +531,7 @@ class KernelMatrix(KernelPoints):
     """
 
     _seeks_grid = True
+    _most_rounding = MOST_ROUNDING
 
     def __init__(
         self,

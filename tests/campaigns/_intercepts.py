@@ -174,14 +174,18 @@ def judge_claim(task, told, rows):
     below = told.bound <= reached * (1 + 4 * LONG(_DOUBLE))
     check(below, "no model is below the bound", reached=reached, **said)
     if task.scaling is None and not task.squared:
-        _judge_intercept(task, told, f, squared_norm, own, largest)
+        narrow = told.w is None and rows.dtype == np.float32
+        _judge_intercept(task, told, f, squared_norm, own, largest, told.gap if narrow else 0.0)
 
 
-def _judge_intercept(task, told, f, squared_norm, own, largest):
-    """No other intercept is better, beyond what margins and intercept are rounded by."""
+def _judge_intercept(task, told, f, squared_norm, own, largest, of_float32):
+    """No other intercept is better, beyond what margins and intercept are rounded by.
+
+    Margins of float32 are computed once more only where rounding is a good part of the gap.
+    """
     best, n_terms = task.best(f, squared_norm), f.size + 64
     rounding = 2 * n_terms * _DOUBLE * (largest + abs(told.intercept))
-    slack = rounding * max(1.0, float(task.weight.max())) + 1e-9 * own
+    slack = rounding * max(1.0, float(task.weight.max())) + 1e-9 * own + of_float32
     check(own - best <= slack, "no intercept is better", own=own, best=best, slack=slack)
     low, high, b = told.interval
     check(low <= b <= high, "the intercept is in its interval", low=low, is_=b, high=high)

@@ -16,7 +16,7 @@ from kpegasos.kernels.decision import _add_products, kernel_product
 from kpegasos.kernels.functions import Cosine
 from kpegasos.kernels.gemm import PackedKernel, PackedMatrix
 from kpegasos.kernels.maps import gaussian
-from kpegasos.kernels.matrix import ClassSortedMatrix, SharedProducts
+from kpegasos.kernels.matrix import ClassSortedMatrix, KernelPoints, SharedProducts
 from kpegasos.rows.gram import GramRows
 from kpegasos.utils import patience, tuning
 from kpegasos.utils.patience import CutShort, heeding
@@ -282,6 +282,24 @@ def test_overflow_is_refused(kernel, largest, dtype, as_rows):
 def test_values_near_the_limit_are_not_refused():
     rows = np.array([[1e18], [-1e18]], dtype=np.float32)
     assert_array_equal(make_rows(rows, Linear()).product(np.eye(2)) > 0, np.eye(2, dtype=bool))
+
+
+def test_a_grid_is_refused_that_decisions_on_other_rows_have_no_digits_for():
+    """Its own distances are exact; those of other rows are squares that cancel."""
+    X = np.arange(64, dtype=np.float32)[:, None]
+    with pytest.raises(ValueError, match="gamma must be small enough"):
+        KernelMatrix(RBF(0.2), np.float32(2.0**43) * X)
+    assert KernelMatrix(RBF(0.2), X)._grid is not None
+
+
+def test_support_vectors_may_lie_farther_from_their_centre_than_examples_do():
+    """Whatever is trained can predict: most support vectors are on one side."""
+    X = np.repeat([[-1.0], [1.0]], 50, axis=0)
+    kernel = RBF(1e11)
+    KernelMatrix(kernel, X)
+    assert KernelPoints(kernel, X[49:], diagonal=False).squared_norms.max() > 3.0
+    with pytest.raises(ValueError, match="gamma must be small enough"):
+        KernelMatrix(kernel, X[49:])
 
 
 def test_packed_subset_of_other_rows_is_refused():

@@ -139,6 +139,13 @@ def test_scale_gamma_is_that_of_svc(as_rows, dtype, gather_bytes, monkeypatch):
     assert scale_gamma("scale", np.ones((3, 2))) == 1.0
 
 
+def test_scale_gamma_of_equal_values_is_one_whatever_their_mean_is_rounded_to():
+    """The mean of 29 such numbers is another one."""
+    X = np.full((29, 1), 4.960459147291262e20)
+    assert X.var() > 0.0
+    assert scale_gamma("scale", X) == 1.0
+
+
 @each_dtype
 @pytest.mark.parametrize("left", [sparse.csr_matrix, sparse.coo_array, np.asarray])
 def test_distances_of_sparse_rows_are_those_of_dense_ones(left, dtype):
