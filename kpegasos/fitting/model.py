@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import wraps
 from numbers import Real
 from typing import Any, TypeVar
@@ -90,7 +90,7 @@ def of_one_model(method: _Method) -> _Method:
     """Have a method see the estimator as it stands: a fit replaces its attributes all at once.
 
     It runs on a copy. What it sets there, as a method of a subclass may, the estimator gets. It has
-    all threads for what it computes.
+    all threads for what it computes; for a single row these would cost more than they save.
     """
 
     @wraps(method)
@@ -98,7 +98,8 @@ def of_one_model(method: _Method) -> _Method:
         one, before = object.__new__(type(estimator)), dict(vars(estimator))
         one.__dict__ = dict(before)
         try:
-            with at_work():
+            is_brief = bool(arguments) and getattr(arguments[0], "shape", ())[:1] == (1,)
+            with nullcontext() if is_brief else at_work():
                 return method(one, *arguments, **options)
         finally:
             for name, value in vars(one).items():

@@ -457,6 +457,8 @@ def assemble(
 def pair_coefficients(dual_coef: np.ndarray, n_support: np.ndarray) -> np.ndarray:
     """Return each pair's coefficients over all support vectors: (n_pairs, n_support_vectors)."""
     n_classes = n_support.size
+    if n_classes == 2:
+        return dual_coef
     ends = np.concatenate(([0], np.cumsum(n_support)))
     pairs = list(combinations(range(n_classes), 2))
     coefs = np.zeros((len(pairs), dual_coef.shape[1]))
