@@ -11,6 +11,8 @@ import pkgutil
 from importlib import import_module
 from typing import Any
 
+__version__ = "0.1.0"
+
 _STUB = ast.parse(pkgutil.get_data(__name__, "__init__.pyi") or b"")
 #: Modules by the names that are imported from them; the package itself has modules only.
 _PLACES = {
@@ -27,10 +29,6 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        from kpegasos.utils.version import VERSION
-
-        return VERSION
     if name == "Playground":  # needs what not everybody has installed
         from kpegasos.playground import Playground
 

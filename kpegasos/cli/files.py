@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 import kpegasos
-from kpegasos.cli.options import STANDARD, UsageError
+from kpegasos.cli.main import STANDARD, UsageError
 from kpegasos.datasets.readers import Examples, read_svmlight, read_table, table_ending
 from kpegasos.exports.libsvm import CLASSIFIERS, REGRESSORS
 from kpegasos.exports.native import require_skops

@@ -14,7 +14,7 @@ from sklearn.base import is_regressor
 from sklearn.preprocessing import MinMaxScaler
 
 from kpegasos.cli import files
-from kpegasos.cli.options import STANDARD, UsageError
+from kpegasos.cli.main import STANDARD, UsageError
 from kpegasos.utils.validation import shown
 
 

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kpegasos import LinearPegasosSVC, LinearPegasosSVR, PegasosSVC, PegasosSVR, make_kernel
 from kpegasos.cli import files
-from kpegasos.cli.options import INTERRUPTED, STANDARD, UsageError
+from kpegasos.cli.main import INTERRUPTED, STANDARD, UsageError
 from kpegasos.cli.predict import score_lines, scores_of
 from kpegasos.estimators.base import set_sigmoids
 from kpegasos.model_selection.scoring import pair_sigmoids

@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 
 from kpegasos import PegasosSVCCV
 from kpegasos.cli import files, train
-from kpegasos.cli.options import INTERRUPTED, STANDARD, UsageError
+from kpegasos.cli.main import INTERRUPTED, STANDARD, UsageError
 
 
 def run(options: argparse.Namespace) -> int:

@@ -5,8 +5,8 @@ Importing it reads and downloads nothing.
 May import: `kpegasos.utils`. Imported by nothing in the package but faces for people and plots.
 """
 
-from kpegasos.datasets.files import Dataset
 from kpegasos.datasets.real import (
+    Dataset,
     fetch,
     load_adult,
     load_covtype,
@@ -15,8 +15,13 @@ from kpegasos.datasets.real import (
     load_rcv1_sample,
     load_usps,
 )
-from kpegasos.datasets.text import make_text_like
-from kpegasos.datasets.toy import make_gaussian_noise, make_spirals, make_toy, make_xor
+from kpegasos.datasets.toy import (
+    make_gaussian_noise,
+    make_spirals,
+    make_text_like,
+    make_toy,
+    make_xor,
+)
 
 __all__ = [
     "Dataset",

@@ -32,8 +32,7 @@ from kpegasos.estimators import LinearPegasosSVR
 from kpegasos.fitting.inputs import validated_rows
 from kpegasos.fitting.model import unchanged_by_errors
 from kpegasos.fitting.streams import Chunk, OnlineModel, losses_at_zero
-from kpegasos.large.chunks import LinearEstimator, settings_of_stream
-from kpegasos.large.totals import Totals
+from kpegasos.large.chunks import LinearEstimator, Totals, settings_of_stream
 from kpegasos.utils.threads import turn
 from kpegasos.utils.validation import as_integer, optional
 

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import rankdata
 
-from kpegasos.model_selection.folds import Folds
-from kpegasos.model_selection.grid import Grid
+from kpegasos.model_selection.grid import Folds, Grid
 from kpegasos.model_selection.scoring import HeldOutScorer
 from kpegasos.utils.validation import warn_caller
 

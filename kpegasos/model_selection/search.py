@@ -1,7 +1,7 @@
 """`PegasosSVCCV`: kernel support vector classifier that chooses C and its kernel's parameters.
 
 Here a user's values, folds and scorer become cells, and what comes of the cells becomes a table, a
-choice and a model. How the cells are solved is left to `kpegasos.model_selection.surface`. The
+choice and a model. How the cells are solved is left to `kpegasos.model_selection.cells`. The
 steps of a fit are functions behind the class; each sets nothing of the estimator.
 """
 
@@ -41,8 +41,14 @@ from kpegasos.fitting.model import (
 from kpegasos.fitting.observers import CallbackObserver, cell_bar, in_turn
 from kpegasos.fitting.pairs import Targets
 from kpegasos.kernels.base import takes_objects
-from kpegasos.model_selection.folds import Folds, check_all_classes_are_tested, make_folds
-from kpegasos.model_selection.grid import Grid, make_grid
+from kpegasos.model_selection.cells import search_surface
+from kpegasos.model_selection.grid import (
+    Folds,
+    Grid,
+    check_all_classes_are_tested,
+    make_folds,
+    make_grid,
+)
 from kpegasos.model_selection.results import (
     KernelOutcome,
     SearchRecord,
@@ -51,7 +57,6 @@ from kpegasos.model_selection.results import (
     missing_cells,
 )
 from kpegasos.model_selection.scoring import HeldOutScorer, calibrate, features_of, make_scorer_of
-from kpegasos.model_selection.surface import search_surface
 from kpegasos.solvers.stopping import Stopper, interruptible
 from kpegasos.utils.bases import BaseEstimator, CallbackSupportMixin
 from kpegasos.utils.threads import at_work

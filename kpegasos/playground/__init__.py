@@ -8,9 +8,13 @@ May import: everything of the package. No room imports it.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 __all__ = ["Playground"]
+
+#: Where the page's files are.
+STATIC = Path(__file__).parent / "static"
 
 
 def __getattr__(name: str) -> Any:

@@ -17,7 +17,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from kpegasos.playground.assets import STATIC
+from kpegasos.playground import STATIC
 
 HOST = "127.0.0.1"
 #: Characters of a table.

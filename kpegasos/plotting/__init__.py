@@ -10,9 +10,8 @@ Confusion matrices are scikit-learn's own `sklearn.metrics.ConfusionMatrixDispla
 from kpegasos.plotting.animation import TrainingAnimation
 from kpegasos.plotting.convergence import ConvergenceDisplay
 from kpegasos.plotting.decisions import DecisionRegionDisplay
-from kpegasos.plotting.path import RegularizationPathDisplay
+from kpegasos.plotting.searches import RegularizationPathDisplay, ValidationSurfaceDisplay
 from kpegasos.plotting.style import COLORS
-from kpegasos.plotting.surface import ValidationSurfaceDisplay
 
 __all__ = [
     "COLORS",

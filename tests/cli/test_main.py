@@ -21,7 +21,7 @@ def test_help_imports_nothing_heavy():
     code = """
 import sys
 from kpegasos.cli.main import main
-from kpegasos.cli.options import COMMANDS
+from kpegasos.cli.main import COMMANDS
 of_commands = [[name, "--help"] for name in COMMANDS]
 for words in ([], ["--help"], ["help"], ["help", "train"], *of_commands):
     try:

@@ -16,7 +16,7 @@ from scipy.sparse import issparse
 
 from kpegasos import datasets
 from kpegasos.datasets import fetch, load_covtype, load_rcv1_sample, load_usps, real
-from kpegasos.datasets import files as set_files
+from kpegasos.datasets import real as set_files
 from tests.playground.browser import served
 
 NAMES = "adult", "covtype", "fashion-mnist", "mnist", "rcv1-sample", "usps"

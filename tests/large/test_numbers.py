@@ -23,8 +23,8 @@ from rejections import refusal
 
 from kpegasos import ArrayChunks, LinearPegasosSVR, fit_chunks
 from kpegasos.core.draws import IndexStream
+from kpegasos.large.chunks import Totals
 from kpegasos.large.dask import fit_dask
-from kpegasos.large.totals import Totals
 from kpegasos.utils.validation import draw_seed
 
 

@@ -10,8 +10,7 @@ from sklearn.base import clone
 from sklearn.metrics import make_scorer, matthews_corrcoef
 
 from kpegasos import PegasosSVC
-from kpegasos.model_selection.folds import Folds
-from kpegasos.model_selection.grid import make_grid
+from kpegasos.model_selection.grid import Folds, make_grid
 from kpegasos.model_selection.results import (
     KernelOutcome,
     SearchRecord,

@@ -16,8 +16,8 @@ from sklearn.datasets import make_blobs
 
 from kpegasos import RBF, Laplacian, Linear, PegasosSVC, Polynomial, Sigmoid
 from kpegasos.kernels.base import CallableKernel
-from kpegasos.model_selection.folds import Folds
-from kpegasos.model_selection.surface import _HeldValues, search_surface
+from kpegasos.model_selection.cells import _HeldValues, search_surface
+from kpegasos.model_selection.grid import Folds
 from kpegasos.rows.gram import GramRows
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning

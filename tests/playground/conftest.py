@@ -2,7 +2,7 @@
 
 import pytest
 
-from kpegasos.playground.assets import STATIC
+from kpegasos.playground import STATIC
 from tests.playground.browser import chromium, served
 
 

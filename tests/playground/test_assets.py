@@ -5,7 +5,8 @@ from collections import Counter
 
 import pytest
 
-from kpegasos.playground.assets import STATIC, bundled, files_behind, text_of
+from kpegasos.playground import STATIC
+from kpegasos.playground.widget import bundled, files_behind, text_of
 
 MODULES = {path.name: path.read_text(encoding="utf-8") for path in STATIC.glob("*.js")}
 TOP_LEVEL = re.compile(

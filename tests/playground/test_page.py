@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from playground_cases import fitted, state_of
 
+from kpegasos.playground import STATIC
 from kpegasos.playground.__main__ import Server, fragment_of
-from kpegasos.playground.assets import STATIC
 from tests.playground.browser import FRAMES, Playground, served
 
 SIZES = [(360, 740), (740, 360), (820, 1180), (1280, 720), (1920, 1080)]

@@ -10,8 +10,8 @@ import threading
 
 import pytest
 
+from kpegasos.playground import STATIC
 from kpegasos.playground import __main__ as program
-from kpegasos.playground.assets import STATIC
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from playground_cases import DEFAULTS, PROBLEMS, fitted, points_of, state_named,
 
 pytest.importorskip("anywidget", reason="needs kpegasos[playground]")
 from kpegasos import Playground
-from kpegasos.playground.assets import STATIC
+from kpegasos.playground import STATIC
 from tests.playground.browser import served
 
 WIDTHS = (700, 1000, 1500)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from kpegasos.utils import memory
-from kpegasos.utils.memory import free_memory
+from kpegasos.rows import budget as memory
+from kpegasos.rows.budget import free_memory
 
 MEMINFO = "MemTotal:  4000 kB\nMemFree:  100 kB\nMemAvailable:  3000 kB\nHugePages_Total: 0\n"
 V2 = {

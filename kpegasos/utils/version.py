@@ -1,3 +1,0 @@
-"""The version of the package, which is written down here."""
-
-VERSION = "0.1.0"
