@@ -20,7 +20,7 @@ extensions = [
     "myst_parser",
     "sphinx_gallery.gen_gallery",
     "mathml",
-    "campaigns",
+    "links",
     "playground_page",
 ]
 templates_path = ["_templates"]

@@ -49,12 +49,12 @@ def served() -> Iterator[str]:
             server.terminate()
 
 
-def opened(browser: Any, url: str, size: tuple[int, int], scheme: str) -> Any:
+def opened(browser: Any, url: str, size: tuple[int, int]) -> Any:
     """A page on which the first preset is drawn."""
     width, height = size
     page = browser.new_page(
         viewport={"width": width, "height": height},
-        color_scheme=scheme,
+        color_scheme="light",
         reduced_motion="reduce",
     )
     page.goto(url)
@@ -81,13 +81,10 @@ def seek(page: Any, key: str) -> None:
 
 
 def take_states(browser: Any, url: str, folder: Path) -> None:
-    """The page in both themes, and a step that is explained."""
-    for scheme in ("light", "dark"):
-        page = opened(browser, url, LARGE, scheme)
-        seek(page, "End")
-        page.screenshot(path=folder / f"large_{scheme}.png")
-        page.close()
-    page = opened(browser, url, LARGE, "light")
+    """The page at the end of a run, and a step that is explained."""
+    page = opened(browser, url, LARGE)
+    seek(page, "End")
+    page.screenshot(path=folder / "large_light.png")
     page.keyboard.press("i")
     while "< 1: violated" not in page.locator(".kp-explain").first.inner_text():
         page.keyboard.press(".")
@@ -98,7 +95,7 @@ def take_states(browser: Any, url: str, folder: Path) -> None:
 
 def take_animation(browser: Any, url: str, path: Path) -> None:
     """A run over a few epochs, and points that are drawn into it."""
-    page = opened(browser, url, STAGE, "light")
+    page = opened(browser, url, STAGE)
     frames = []
 
     def take() -> None:

@@ -92,6 +92,36 @@ def test_five_lines_of_the_readme_and_the_gallery_count_as_the_reference_does():
     np.testing.assert_allclose(namespace["pegasos"](K, y, 0.01, draws), counts * y / (0.01 * 500))
 
 
+def test_loops_of_the_variant_page_are_those_of_the_reference():
+    source = (ROOT / "kpegasos" / "reference" / "steps.py").read_text("utf-8")
+    for code in code_of(DOCS / "your_own_variant.md")[:2]:
+        assert "    for t, batch" + code.partition("    for t, batch")[2] in source
+
+
+MARKDOWN = [README, *(page for page in DOCS.rglob("*.md") if page.name != "changelog.md")]
+
+
+@pytest.mark.parametrize("page", MARKDOWN, ids=lambda page: page.stem)
+def test_pages_are_plain_markdown_whose_links_lead_to_files(page):
+    text = page.read_text("utf-8")
+    if page.name == "index.md":
+        text = re.sub(r"```{toctree}.*?```", "", text, flags=re.S)
+    assert not re.findall(r"\{[\w:-]+\}`|^[`:]{3,}\{|^\([\w-]+\)=$", text, re.M)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        path, _, anchor = target.partition("#")
+        if "://" in target or path.startswith("playground/"):
+            continue
+        file = page.parent / path if path else page
+        assert file.exists(), target
+        assert not anchor or anchor in anchors_of(file), target
+
+
+def anchors_of(page):
+    """The anchors of the headings of a page, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.M)
+    return {re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-") for text in headings}
+
+
 def shrunk(path):
     with Image.open(path) as image:
         return np.asarray(image.convert("RGB").resize((450, 325), Image.Resampling.BOX), float)
