@@ -332,11 +332,3 @@ def test_a_kernel_that_is_not_definite_has_the_best_intercept_and_no_certificate
     assert np.isnan(model.relative_gap_)
     low, high = model.intercept_interval_[0]
     assert low <= model.intercept_[0] <= high
-
-
-@pytest.mark.parametrize(
-    ("kind", "kwargs"), [(LinearPegasosSVC, {"classes": [0, 1]}), (LinearPegasosSVR, {})]
-)
-def test_streams_refuse_it(kind, kwargs):
-    with pytest.raises(ValueError, match=r"^fit_intercept must be True or False for a stream, who"):
-        kind(fit_intercept="free").partial_fit([[0.0], [1.0]], [0, 1], **kwargs)

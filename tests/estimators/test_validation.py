@@ -2,7 +2,6 @@
 
 import re
 import warnings
-from itertools import product
 
 import numpy as np
 import pytest
@@ -15,139 +14,25 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
 from kpegasos import (
-    RBF,
     LinearPegasosSVC,
     LinearPegasosSVR,
     PegasosSVC,
     PegasosSVCCV,
     PegasosSVR,
     linear_rows,
-    losses,
-    make_problem,
     make_rows,
-    pegasos,
 )
 
 X, Y = data()
-ONES = np.ones(60)
 GRAM = X @ X.T
 WINE, IRIS, DIGITS = (load(return_X_y=True) for load in (load_wine, load_iris, load_digits))
 SCALED = StandardScaler().fit_transform(WINE[0]), WINE[1]
 
 
-def changed(values, place, value):
-    values = values.copy()
-    values[place] = value
-    return values
-
-
-def masked(values):
-    return np.ma.masked_array(values, mask=np.arange(60) < 2)
-
-
 # --- parameters ---
-
-#: Values beside those of `tests/test_any_input.py`, for the parameters of the names.
-PARAMETERS = {
-    "C lam epochs n_steps batch_size tol max_time intercept_scaling": (0, -1.0, np.nan, "1"),
-    "gamma cache_mb": (0, -1.0, np.nan, "1"),
-    "n_steps batch_size degree n_jobs": (2.5,),
-    "sampling average projection step polish": ("no such value", 0.1),
-    "fit_intercept class_weight decision_function_shape": ("no such value", 0.1),
-    "break_ties warm_start verbose random_state loss cache kernel": ("no such value",),
-    "lam epochs": (np.inf,),
-    "epochs": ("epoch", 1e308, 1e15),
-    "n_steps": (10**30,),
-    "batch_size": (None, 61),
-    "checkpoints": ("step", 5, [0], [1.5], ["a"], [[1, 2], [3, 4]], [np.nan]),
-    "fit_intercept": ("Free", 1, None),
-    "class_weight": ([1.0, 2.0],),
-    "n_jobs": (0, True, np.array(1)),
-    "loss": ("epsilon_insensitive", losses.Huber()),
-    "degree": (-1,),
-    "coef0": (np.nan, "0"),
-    "kernel": (None, 3, object(), RBF),
-}
-OF_KERNELS = {"gamma", "degree", "coef0", "cache", "cache_mb", "kernel"}
-
-
-@pytest.mark.parametrize(("names", "values"), PARAMETERS.items())
-def test_parameter_is_named(names, values):
-    for name, value in product(names.split(), values):
-        for kind in {PegasosSVC, PegasosSVC if name in OF_KERNELS else LinearPegasosSVC}:
-            model = kind(**{name: value})
-            assert_rejected(model, X, Y, rf"^(each of )?{name}\b.* must (be|have)")
 
 
 # --- data and weights ---
-
-
-def told(match, rows=X, labels=Y, weight=None, of=(PegasosSVC, LinearPegasosSVC), **parameters):
-    return pytest.param(of, rows, labels, weight, parameters, match, id=match)
-
-
-LINEAR, KERNEL, REGRESSORS = [LinearPegasosSVC], [PegasosSVC], [PegasosSVR, LinearPegasosSVR]
-ONE_OF_A_CLASS = changed(ONES, np.flatnonzero(Y == 1)[1:], 0.0)
-
-
-TOLD = [
-    told(r"class_weight.*got 1e-200", class_weight={0: 1e-200, 1: 1e200}),
-    told("class_weight of 0 must be a positive finite number", class_weight={0: 10**400}),
-    told("class_weight of 0 must be .*got 'heavy'", class_weight={0: "heavy"}),
-    told(r"sample_weight must not be negative.*-2\.5", weight=changed(ONES, 7, -2.5)),
-    told("(?i)sample.?weight", weight=ONES * np.nan),
-    told("(?i)sample.?weight.*", weight=ONES * 0.0),
-    told("sample_weight must have no masked entries", weight=masked(Y)),
-    told(r"a number for each row of X, 60 of them, got shape \(59,\)", weight=ONES[1:]),
-    told(r"a number for each row of X, 60 of them, got shape \(60, 1\)", weight=ONES[:, None]),
-    told("sample_weight must be a number for each row of X: could not", weight=["a"] * 60),
-    told(r"y must have at least two classes.*got 1 class: \[1\]", weight=(Y == 1).astype(float)),
-    told(r"sample_weight .* between 1e-100 and 1e\+100, got 1e\+2",
-         weight=changed(ONES, slice(5), 1e200)),
-    told("sample_weight must .*got 1e-120", weight=1e-120 * ONES, class_weight={0: 1e50, 1: 1e50}),
-    told(r"C times the mean of sample_weight .*got 1e-200", weight=1e-100 * ONES, C=1e-100),
-    told("^X must be a matrix of real numbers: could not convert", [["a", "b"]] * 60),
-    told("X contains.*infinity", sparse.csr_matrix(changed(X, (3, 1), np.inf))),
-    told(r"^X must hold real numbers, got datetime64\[s\]", X.astype("M8[s]")),
-    told("X must have no masked entries, got 1 of 180", np.ma.masked_greater(X, X.max() - 1e-9)),
-    told(r"(?i)\by\b|label|multilabel", labels=np.column_stack((Y, Y))),
-    told("y contains NaN", labels=np.where(Y == 1, np.nan, 0.0)),
-    told(r"y must have at least two classes.*got 1 class: \[.+\]", labels=np.full(60, "only")),
-    told("y must have no masked entries, got 2 of 60", labels=masked(Y)),
-    told("^y must hold labels of one kind.* got array", labels=changed(Y.astype(object), 3, "a")),
-    told(r"two examples \(of positive sample_weight\) of each class, got one of \[1\]",
-         weight=ONE_OF_A_CLASS, of=LINEAR, early_stopping=True),
-    told("validation_fraction must set one example of each",
-         of=LINEAR, early_stopping=True, validation_fraction=0.01),
-    told("y must be class labels", labels=X[:, 0], of=LINEAR, early_stopping=True),
-    told("tol.*positive semi-definite", of=KERNEL, kernel="sigmoid", tol=0.1),
-    told("polish.*positive semi-definite", of=KERNEL, kernel="sigmoid", polish=True),
-    told(r"precomputed.*square.*shape \(60, 3\)", of=KERNEL, kernel="precomputed"),
-    told(r"precomputed.*symmetric.*1\b", changed(GRAM, (3, 50), GRAM[3, 50] + 1),
-         of=KERNEL, kernel="precomputed"),
-    told("X contains NaN", changed(GRAM, (2, 2), np.nan), of=KERNEL, kernel="precomputed"),
-    told("real numbers, unless the kernel is a PairwiseKernel: could not convert string",
-         ["ab", "b"] * 30, of=KERNEL, kernel=lambda A, B: A @ B.T),
-    told("^loss must be one of", of=REGRESSORS, loss="hinge"),
-    told("^loss must be one of numbers, got Hinge", of=REGRESSORS, loss=losses.Hinge()),
-    told("^epsilon must be", of=REGRESSORS, epsilon=-1.0),
-    told("^Input y contains NaN", labels=changed(X[:, 0], 3, np.nan), of=REGRESSORS),
-    told(r"^y must be of size 1e\+100 at the most, got 1e\+101",
-         labels=1e101 * ONES, of=REGRESSORS),
-    told(r"^y must hold real numbers, got array\(\['a'", labels=["a"] * 60, of=REGRESSORS),
-    told("^y must have no masked entries", labels=masked(X[:, 0]), of=REGRESSORS),
-    told("^y must be a vector with an entry for each row of X", labels=X[:-1, 0], of=REGRESSORS),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("of", "rows", "labels", "weight", "parameters", "match"), TOLD)
-def test_bad_data_are_told(of, rows, labels, weight, parameters, match):
-    with np.errstate(all="ignore"):
-        for Estimator in of:
-            model = Estimator(**parameters)
-            assert_rejected(model, rows, labels, match, sample_weight=weight)
-            if Estimator is LinearPegasosSVR:
-                assert_rejected(model, rows, labels, match, method="partial_fit")
 
 
 @BOTH
@@ -232,38 +117,6 @@ def test_cache_mb_that_is_asked_for_is_enough(cache):
 
 
 # --- streams and functions ---
-
-
-@pytest.mark.parametrize(
-    ("labels", "classes", "weights", "match"),
-    [
-        (Y, None, None, "classes must be passed on the first call"),
-        (Y + 5, [0, 1], None, "y must have classes among"),
-        (np.array([0, None] * 30, object), [0, 1], None, r"\by\b"),
-        (Y, [0, 1], "balanced", "class_weight"),
-    ],
-)
-def test_bad_first_chunks_are_told(labels, classes, weights, match):
-    clf = LinearPegasosSVC(class_weight=weights)
-    assert_rejected(clf, X, labels, match, method="partial_fit", classes=classes)
-
-
-@pytest.mark.parametrize(
-    ("labels", "arguments", "parameters", "match"),
-    [
-        (Y, {"classes": [0, 1, 2]}, {}, "classes must be those of the first call"),
-        (Y + 1, {}, {}, "y must have classes among"),
-        (Y, {}, {"lam": 0.5}, "must be those of the first call .* got another lam$"),
-        (Y, {}, {"C": 2.0}, "must be those of the first call .* got another C$"),
-        (Y, {}, {"loss": "log_loss"}, "loss .*must be those of the first call"),
-    ],
-)
-def test_bad_later_chunks_are_told(labels, arguments, parameters, match):
-    clf = LinearPegasosSVC(lam=0.1, random_state=0).partial_fit(X, Y, classes=[0, 1])
-    coef = clf.coef_.copy()
-    with pytest.raises(ValueError, match=match):
-        clf.set_params(**parameters).partial_fit(X, labels, **arguments)
-    np.testing.assert_array_equal(clf.coef_, coef)
 
 
 def caught(clf, X, y):
@@ -384,28 +237,3 @@ def test_targets_whose_size_leaves_nothing_to_learn_are_told(Estimator, paramete
         assert model.score(X, size * y) < 0.01
     for targets in (y, 5.0 * y, noise, np.full(178, 7.0)):
         assert caught(model, X, targets) == []
-
-
-@BOTH
-@pytest.mark.parametrize(
-    ("step", "match"),
-    [
-        (lambda t, lam: min(1.0 / lam, t**-0.5), r"numbers \(np.minimum takes one, min does not\)"),
-        (lambda t: 1.0 / t, "numbers and lam, got TypeError: .*2 were given"),
-        (lambda t, lam: "x", "numbers and lam, got ValueError: could not convert"),
-    ],
-)
-def test_mistakes_in_a_step_rule_are_told_of_step(Estimator, step, match):
-    with pytest.raises(ValueError, match=f"^step must return sizes for an array of .*{match}"):
-        Estimator(step=step).fit(X, Y)
-
-
-@BOTH
-def test_the_list_of_samplings_is_that_of_the_solver(Estimator):
-    match = r"^sampling must be one of \('permutation', 'uniform', 'contiguous'\) or a function"
-    for call in (
-        lambda: Estimator(sampling="sorted").fit(X, Y),
-        lambda: pegasos(make_problem(Y, 1.0), make_rows(X), sampling="sorted"),
-    ):
-        with pytest.raises(ValueError, match=match):
-            call()

@@ -10,9 +10,8 @@ from chunk_cases import by_the_book, fitted, vector, visits_of
 from rejections import refusal
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
 
-from kpegasos import ArrayChunks, LinearPegasosSVC, LinearPegasosSVR, PegasosSVC, fit_chunks
+from kpegasos import ArrayChunks, LinearPegasosSVC, LinearPegasosSVR, fit_chunks
 from kpegasos.datasets import make_text_like
 from kpegasos.large import chunks as outofcore
 
@@ -187,89 +186,6 @@ def test_array_chunks_are_sliced_like_a_sequence():
 
 
 # --- chunks that are nonsense, or change, are refused in a sentence; what fit takes is not --------
-
-#: Leftovers of Python, numpy and scikit-learn.
-LEFTOVERS = ("positional argument", "attribute", "not iterable", "broadcast", "ufunc", "len()")
-X, Y = (part[:200] for part in make_text_like(1000, 200, 0.05, random_state=0))
-X = X.toarray()
-ONES = np.ones(200)
-PAIRS = r"chunks must hold pairs \(X, y\) or triples \(X, y, sample_weight\), got "
-#: Parameters of a stream, which no first reading precedes.
-STREAM = {"lam": 0.1, "classes": [-1, 1]}
-
-
-def cut_at(starts):
-    """Rows whose starts contradict each other: SciPy cuts where they say, beyond all arrays too."""
-    rows = sparse.csr_matrix(np.array([[1.0, 0.0], [2.0, 3.0]]))
-    rows.indptr = np.array(starts)
-    return rows
-
-
-@pytest.mark.parametrize(
-    ("chunks", "match", "arguments"),
-    [
-        ((X, Y), PAIRS + "ndarray instead", {}),
-        ((X.tolist(), Y.tolist()), PAIRS + "list of 200 instead", {}),
-        ({"X": X, "y": Y}, PAIRS + "str instead", {}),
-        ([None], PAIRS + "NoneType instead", {}),
-        (5, "chunks must be a sequence, an iterable or a function", {}),
-        (lambda n: [(X, Y)], "chunks must be a sequence, an iterable or a function", {}),
-        (None, "chunks must be a sequence", STREAM),
-        ([(None, Y)], "X of a chunk must have two dimensions, got NoneType", {}),
-        ([(X, Y[1:])], "X and y of a chunk must have equally many rows, got 200 and 199", {}),
-        ([(X, None)], "X and y of a chunk must", STREAM),
-        ([(X, np.where(Y > 0, np.nan, Y))], "y must have finite labels or strings, got NaN", {}),
-        ([(X, X[:, 0] + np.arange(200) / 7)], "Unknown label type: continuous", {}),
-        ([(X, Y), (X, Y.astype(str))], "y must be numbers in all chunks, or strings, got both", {}),
-        ([(X, Y, -ONES)], "sample_weight must not be negative", {}),
-        ([(X, Y, 0 * ONES)], "sample_weight must have a positive entry, got zeros only", {}),
-        ([(X, Y, 0 * ONES)], "sample_weight must have", STREAM),
-        ([(X[:0], Y[:0])], "chunks must hold examples, got none", {}),
-        (iter([]), "chunks must hold examples, got none", STREAM),
-        ([(X, 0 * Y)], "classes must hold at least two", {}),
-        ([(X, Y)], r"classes must be those of the chunks, \[-1, 1\]", {"classes": [0, 1]}),
-        ([(X, Y)], "y must have classes among", {"lam": 0.1, "classes": ["-1", "1"]}),
-        ([(X, Y)], "epochs must be a positive whole number for chunks, got 1.5", {"epochs": 1.5}),
-        (iter([(X, Y)]), "epochs must be 1 for an iterator", {"epochs": 2}),
-        (iter([(X, Y)]), "chunks must be such that they can be read again", {"epochs": 1}),
-        ([(X, Y)], "class_weight must be a dict", {"class_weight": "balanced"}),
-        ([(np.nan * X, Y, 0 * ONES), (X, Y, ONES)], "NaN", {}),
-        ([(X, Y, ONES), (np.nan * X, Y, 0 * ONES)], "NaN", STREAM),
-    ],
-)
-def test_chunks_are_refused_in_one_sentence(chunks, match, arguments):
-    of_fit = {name: arguments[name] for name in arguments.keys() & {"epochs", "classes"}}
-    parameters = {name: arguments[name] for name in arguments.keys() - of_fit.keys()}
-    model = LinearPegasosSVC(**{"epochs": 1, "random_state": 0} | parameters)
-    with pytest.raises((ValueError, TypeError), match=match) as caught:
-        fit_chunks(model, chunks, **of_fit)
-    assert not any(word in str(caught.value) for word in ("\n", *LEFTOVERS))
-    # A stream keeps what it has learned before.
-    assert not hasattr(model, "coef_") or chunks[0][2] is ONES
-
-
-@pytest.mark.parametrize("model", [PegasosSVC(), LinearPegasosSVC, None, LogisticRegression()])
-def test_other_estimators_are_refused(model):
-    with pytest.raises(TypeError, match="estimator must be a LinearPegasosSVC or a LinearPegasosS"):
-        fit_chunks(model, [(X, Y)])
-
-
-@pytest.mark.parametrize(
-    ("given", "match"),
-    [
-        ((X, Y, np.ones(3)), "sample_weight must have as many rows as X, 200, got 3"),
-        (([[1], [2, 3]], [0, 1]), "X must have rows of equal length"),
-        ((5, Y), "X must be an array with rows, got "),
-        ((X, None), "y must be an array with rows, got "),
-        ((X, Y, 2.0), "sample_weight must be an array with rows, got "),
-        *[
-            ((cut_at(starts), [0, 1]), "X must be a sparse matrix whose data, indices and shape")
-            for starts in ([0, 900, 3], [0, 3, 9**6], [-1, 2, 3], [1, 2, 3], [0, 3], [0.0, 1, 3])
-        ],
-    ],
-)
-def test_arrays_that_contradict_each_other_are_refused(given, match):
-    assert match in refusal(ArrayChunks, *given, chunk_size=1)
 
 
 def test_chunks_that_change_between_readings_are_refused(text):

@@ -1,11 +1,9 @@
 """Numbers chunk by chunk and part by part: the run of one process, in another order."""
 
-import re
 from functools import partial
 
 import naive_losses
 import numpy as np
-import pytest
 from chunk_cases import (
     EACH,
     NAMES,
@@ -19,7 +17,6 @@ from chunk_cases import (
 )
 from covering import each_pair
 from numpy.testing import assert_allclose
-from rejections import refusal
 
 from kpegasos import ArrayChunks, LinearPegasosSVR, fit_chunks
 from kpegasos.core.draws import IndexStream
@@ -71,23 +68,6 @@ def test_totals_of_parts_add():
     whole, parts = of(y, weight), [of(y[:7], weight[:7]), of(y[7:], weight[7:])]
     assert_allclose(Totals.sum([*parts, of([])]), whole, rtol=1e-12)
     assert whole.counts == [90]
-
-
-@pytest.mark.parametrize("lam", [None, 0.1])
-@pytest.mark.parametrize(
-    ("y", "match"),
-    [
-        (np.full(100, np.nan), "^Input y contains NaN"),
-        (np.full(100, 1e101), r"^y must be of size 1e\+100 at the most"),
-        (np.full(100, "a"), "^y must hold real numbers"),
-    ],
-)
-def test_chunks_are_refused_in_one_sentence(lam, y, match):
-    model = LinearPegasosSVR(lam=lam, epochs=1, random_state=0)
-    assert re.search(match, refusal(fit_chunks, model, [(np.ones((100, 3)), y)]))
-    assert not hasattr(model, "coef_")
-    message = refusal(fit_chunks, model, [], classes=[0, 1])
-    assert message == "classes must be None for a regressor, got [0, 1] instead"
 
 
 # --- partitions ---

@@ -121,13 +121,6 @@ def test_check_loss_refuses_what_is_none(error, message, loss):
         check_loss(loss)
 
 
-def test_make_loss_refuses_the_other_kind():
-    with pytest.raises(ValueError, match="loss must be one of numbers, got Hinge"):
-        losses.make_loss(losses.Hinge(), regression=True)
-    with pytest.raises(ValueError, match="loss must be one of"):
-        losses.make_loss("epsilon_insensitive", regression=False)
-
-
 # --- losses of a user's own -----------------------------------------------------------------------
 
 

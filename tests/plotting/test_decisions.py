@@ -7,7 +7,6 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib import pyplot as plt
 from pictures import texts
 from scipy.sparse import csr_array
 from sklearn.datasets import make_blobs
@@ -27,15 +26,6 @@ def test_regions_points_lines_and_rings(ax, moons):
     np.testing.assert_array_equal(display.lines_.levels, [-1, 0, 1])
     on_line = display.lines_.get_paths()[1].vertices
     assert np.abs(model.decision_function(on_line)).max() < 0.1
-
-
-def test_regions_lines_and_rings_are_light_in_a_dark_style(moons):
-    X, y, model = moons
-    with plt.style.context("dark_background"):
-        display = DecisionRegionDisplay.from_estimator(model, X, y)
-    for artist in (display.lines_, display.support_):
-        assert (artist.get_edgecolor() == 1).all()
-    plt.close(display.figure_)
 
 
 def test_regions_rings_grow_with_the_counts(ax, moons):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from matplotlib import pyplot as plt
@@ -70,23 +68,6 @@ def test_legend_says_what_no_other_of_the_figure_does(moons):
     assert texts(again.legend_) == 2 * CURVES, "its own axes have two of each"
 
 
-def test_layout_of_a_figure_is_left_if_somebody_has_chosen_one(moons):
-    def laid_out(figure, ax):
-        ConvergenceDisplay.from_estimator(moons[2], ax=ax)
-        return figure.get_layout_engine()
-
-    assert laid_out(*plt.subplots()) is not None
-    adjusted = plt.subplots()
-    adjusted[0].subplots_adjust(left=0.2)
-    assert laid_out(*adjusted) is None
-    assert laid_out(*plt.subplots(gridspec_kw={"left": 0.2})) is None
-    figure = plt.figure()
-    assert laid_out(figure, figure.add_axes((0.1, 0.1, 0.8, 0.8))) is None
-    tight = plt.subplots(layout="tight")
-    before = tight[0].get_layout_engine()
-    assert laid_out(*tight) is before
-
-
 # --- ticks of logarithmic axes that can be read ---------------------------------------------------
 
 
@@ -115,21 +96,3 @@ def labels_of(limits, width=8.0):
 )
 def test_ticks_are_plain_numbers_or_powers_of_ten(limits, expected):
     assert list(labels_of(limits)) == expected
-
-
-def test_ticks_of_other_axes_are_left():
-    ax = Figure().subplots()
-    before = ax.xaxis.get_major_formatter()
-    log_ticks(ax)
-    assert ax.xaxis.get_major_formatter() is before
-
-
-@pytest.mark.parametrize(
-    "limits", [(200, 1100), (200, 4000), (200, 19_000), (1, 1e6), (0.03, 0.07), (1e-9, 1e4)]
-)
-@pytest.mark.parametrize("width", [2.5, 4.0])
-def test_tick_labels_do_not_overlap(limits, width):
-    boxes = [label.get_window_extent() for label in labels_of(limits, width).values()]
-    assert len(boxes) >= 2
-    for left, right in pairwise(sorted(boxes, key=lambda box: box.x0)):
-        assert left.x1 < right.x0

@@ -76,13 +76,6 @@ def test_surface_missing_cells_are_blank_and_not_dropped(ax):
     assert display.chosen is display.star_ is display.legend_ is None
 
 
-def test_surface_legend_stands_above_the_cells():
-    display = drawn()
-    display.figure_.draw_without_rendering()
-    legend, cells = display.legend_.get_window_extent(), display.ax_.get_window_extent()
-    assert cells.y1 <= legend.y0 < legend.y1 <= display.figure_.bbox.y1
-
-
 def test_surface_of_many_cells_has_no_numbers_and_few_ticks(ax):
     scores = np.arange(160.0).reshape(8, 20)
     values = {"Cs": np.logspace(-1, 2, 20), "gammas": np.logspace(-2, 2, 8)}

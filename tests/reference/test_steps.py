@@ -125,12 +125,6 @@ def test_start_is_forgotten_but_for_the_first_draw():
 # --- bad input ---
 
 
-def test_draws_must_fill_their_batches():
-    for call, rows in ((pegasos_linear, X), (pegasos_kernel, K)):
-        with pytest.raises(ValueError, match=r"batches of batch_size=2, got shape \(3,\)"):
-            call(rows, Y, LAM, [0, 1, 2], batch_size=2)
-
-
 # --- histories measure any sequence of iterates as the solver measures its own --------------------
 
 
@@ -194,23 +188,6 @@ def test_negative_coefficients_count_as_zero_in_the_dual_bound():
     c = np.random.default_rng(0).normal(size=Y.size)
     bounds = [kernel_history([(1, each)], K, Y, LAM)["dual_bound"] for each in (c, np.fmax(c, 0))]
     assert bounds[0] == bounds[1] > 0
-
-
-@pytest.mark.parametrize(
-    ("iterates", "match"),
-    [
-        (5, "iterates must be tuples .*, got 5"),
-        (np.array(3), "iterates must be tuples .*, got array"),
-        ([np.zeros(3)], "iterates must be tuples"),
-        ([(1, np.zeros(4))], "vectors of size 3"),
-        ([(1, np.zeros(3), np.zeros(3), np.zeros(3))], "a number alpha for each example"),
-        ([(2, np.zeros(3)), (2, np.zeros(3))], "increasing steps t > 0, got 2 after 2"),
-        ([(0, np.zeros(3))], "increasing steps t > 0, got 0 after 0"),
-    ],
-)
-def test_history_says_what_is_wrong_with_iterates(iterates, match):
-    with pytest.raises(ValueError, match=match):
-        linear_history(iterates, X, Y, LAM)
 
 
 def test_error_of_the_iterates_themselves_is_not_disguised():

@@ -1,0 +1,345 @@
+"""What cannot be is refused in one sentence: the parameter, what was expected, what came.
+
+A table of calls. That any odd value of any one parameter ends so is tried in `test_any_input`; here
+is what must not go together, what data and functions must be, and the words. Files that are broken
+stand beside the readers, words of the program in `tests/cli`.
+"""
+
+import re
+import warnings
+from itertools import product
+
+import numpy as np
+import pytest
+from matplotlib import pyplot as plt
+from rejections import LEFTOVERS
+from scipy import sparse
+from search_cases import blobs, search_of, small, solutions, table
+from sklearn.datasets import load_iris, make_blobs
+from sklearn.metrics import accuracy_score
+from sklearn.model_selection import GridSearchCV
+from sklearn.svm import SVC
+
+import kpegasos
+from kpegasos import LinearPegasosSVC, PegasosSVC, datasets, losses, plotting, reference, theory
+
+X, Y = make_blobs(60, centers=2, n_features=3, random_state=0)
+ONES, GRAM, ALL = np.ones(60), X @ X.T, np.arange(120)
+FIRST, SECOND = ALL[:60], ALL[60:]
+CS, GAMMAS, SCORES = [0.1, 1.0, 10.0], [0.5, 2.0], [[0.5, 0.6, 0.7], [0.8, 0.9, 0.88]]
+REGIONS = {"xx": [0, 1, 2], "yy": [0, 1], "values": np.zeros((2, 3)), "X": np.zeros((4, 2))}
+REGIONS |= {"y": np.zeros(4), "support": [0, 1], "classes": [0, 1]}
+CURVES = {"iteration": [1, 10, 100], "gap": [1, 1, 1], "epoch": [0.1, 1, 10]}
+CURVES |= {"objective_last": [9, 9, 9], "objective_average": [3, 2, 1], "dual_bound": [-1, 0, 1]}
+
+
+def fit(model, rows=X, labels=Y, weight=None, method="fit", **arguments):
+    """Fit a model, of which nothing is left after a refusal."""
+    try:
+        with np.errstate(all="ignore"):
+            getattr(model, method)(rows, labels, sample_weight=weight, **arguments)
+    except (ValueError, TypeError):
+        assert not [name for name in vars(model) if name.endswith("_")]
+        raise
+
+
+def begin(model, labels=Y, rows=X, **arguments):
+    fit(model, rows, labels, method="partial_fit", **arguments)
+
+
+def go_on(labels=Y, classes=None, **parameters):
+    """A later chunk of a stream, which keeps what it has learnt."""
+    model = LinearPegasosSVC(lam=0.1, random_state=0).partial_fit(X, Y, classes=[0, 1])
+    coef = model.coef_.copy()
+    try:
+        model.set_params(**parameters).partial_fit(X, labels, classes=classes)
+    finally:
+        np.testing.assert_array_equal(model.coef_, coef)
+
+
+def chunks(given, *, epochs=None, classes=None, of=LinearPegasosSVC, **parameters):
+    model = of(**{"epochs": 1, "random_state": 0} | parameters)
+    try:
+        kpegasos.fit_chunks(model, given, epochs=epochs, classes=classes)
+    finally:
+        assert not hasattr(model, "coef_")
+
+
+def search(rows=None, labels=None, weight=None, **settings):
+    of_three = blobs(3)
+    fit(small(**settings), *(of_three if rows is None else (rows, labels)), weight)
+
+
+def changed(values, place, value):
+    values = values.copy()
+    values[place] = value
+    return values
+
+
+def masked(values):
+    return np.ma.masked_array(values, mask=np.arange(60) < 2)
+
+
+def cut_at(starts):
+    """Rows whose starts contradict each other: SciPy cuts where they say, beyond all arrays too."""
+    rows = sparse.csr_matrix(np.array([[1.0, 0.0], [2.0, 3.0]]))
+    rows.indptr = np.array(starts)
+    return rows
+
+
+def iris():
+    return PegasosSVC(epochs=2, random_state=0).fit(*load_iris(return_X_y=True))
+
+
+def drawn(display, results=None, **options):
+    getattr(plotting, display).from_estimator(search_of(results or table(SCORES)), **options)
+
+
+def surface_of(grid):
+    given = GridSearchCV(SVC(), grid, cv=3).fit(*load_iris(return_X_y=True))
+    plotting.ValidationSurfaceDisplay.from_estimator(given)
+
+
+def curves(runs=CURVES, **options):
+    plotting.ConvergenceDisplay.from_history(runs, **options)
+
+
+def several(estimator, X, y):
+    return {"accuracy": 1.0, "recall": 0.5}
+
+
+def wordy(estimator, X, y):
+    return "good"
+
+
+def refits(estimator, X, y):
+    return estimator.predict(X[:3]).mean()
+
+
+#: A call, and parts of the sentence. EACH is both classifiers, SVR both regressors.
+REFUSED = """
+fit(EACH(class_weight={0: 1e-200, 1: 1e200})) -> class_weight ... got 1e-200
+fit(EACH(class_weight={0: 10**400})) -> class_weight of 0 must be a positive finite number
+fit(EACH(class_weight={0: "heavy"})) -> class_weight of 0 must be ... got 'heavy'
+fit(EACH(), weight=changed(ONES, 7, -2.5)) -> sample_weight must not be negative ... -2.5
+fit(EACH(), weight=ONES * np.nan) -> sample_weight
+fit(EACH(), weight=ONES * 0.0) -> sample_weight
+fit(EACH(), weight=masked(Y)) -> sample_weight must have no masked entries
+fit(EACH(), weight=ONES[1:]) -> a number for each row of X, 60 of them, got shape (59,)
+fit(EACH(), weight=["a"] * 60) -> sample_weight must be a number for each row of X: could not
+fit(EACH(), weight=(Y == 1).astype(float)) -> y must have at least two classes ... got 1 class: [1]
+fit(EACH(), weight=changed(ONES, slice(5), 1e200)) -> sample_weight ... between 1e-100 and 1e+100
+fit(EACH(class_weight={0: 1e50, 1: 1e50}), weight=1e-120 * ONES) -> sample_weight must ... 1e-120
+fit(EACH(C=1e-100), weight=1e-100 * ONES) -> C times the mean of sample_weight ... got 1e-200
+fit(EACH(), [["a", "b"]] * 60) -> X must be a matrix of real numbers: could not convert
+fit(EACH(), sparse.csr_matrix(changed(X, (3, 1), np.inf))) -> X contains ... infinity
+fit(EACH(), X.astype("M8[s]")) -> X must hold real numbers, got datetime64[s]
+fit(EACH(), np.ma.masked_greater(X, X.max() - 1e-9)) -> X must have no masked entries, got 1 of 180
+fit(EACH(), labels=np.column_stack((Y, Y))) -> y
+fit(EACH(), labels=np.where(Y == 1, np.nan, 0.0)) -> y contains NaN
+fit(EACH(), labels=np.full(60, "only")) -> y must have at least two classes ... got 1 class: [
+fit(EACH(), labels=masked(Y)) -> y must have no masked entries, got 2 of 60
+fit(EACH(), labels=changed(Y.astype(object), 3, "a")) -> y must hold labels of one kind ... array
+fit(LinearPegasosSVC(early_stopping=True, validation_fraction=0.01)) -> one example of each
+fit(LinearPegasosSVC(early_stopping=True), labels=X[:, 0]) -> y must be class labels
+fit(PegasosSVC(kernel="sigmoid", tol=0.1)) -> tol ... positive semi-definite
+fit(PegasosSVC(kernel="sigmoid", polish=True)) -> polish ... positive semi-definite
+fit(PegasosSVC(kernel="precomputed")) -> precomputed ... square ... shape (60, 3)
+fit(PegasosSVC(kernel="precomputed"), changed(GRAM, (3, 50), 99.0)) -> precomputed ... symmetric
+fit(PegasosSVC(kernel="precomputed"), changed(GRAM, (2, 2), np.nan)) -> X contains NaN
+fit(PegasosSVC(kernel=lambda A, B: A @ B.T), ["ab", "b"] * 30) -> unless the kernel is a Pairwise
+fit(SVR(loss="hinge")) -> loss must be one of
+fit(SVR(loss=losses.Hinge())) -> loss must be one of numbers, got Hinge
+fit(SVR(epsilon=-1.0)) -> epsilon must be
+fit(SVR(), labels=changed(X[:, 0], 3, np.nan)) -> Input y contains NaN
+fit(SVR(), labels=1e101 * ONES) -> y must be of size 1e+100 at the most, got 1e+101
+fit(SVR(), labels=["a"] * 60) -> y must hold real numbers, got array(['a'
+fit(SVR(), labels=masked(X[:, 0])) -> y must have no masked entries
+fit(SVR(), labels=X[:-1, 0]) -> y must be a vector with an entry for each row of X
+fit(EACH(step=lambda t, lam: min(1.0 / lam, t**-0.5))) -> step must ... minimum takes one, min does
+fit(EACH(step=lambda t: 1.0 / t)) -> step must return sizes ... got TypeError
+fit(EACH(sampling="sorted")) -> sampling must be one of ('permutation', 'uniform', 'contiguous')
+begin(LinearPegasosSVR(), 1e101 * ONES) -> y must be of size 1e+100 at the most, got 1e+101
+begin(LinearPegasosSVR(fit_intercept="free")) -> fit_intercept must be True or False for a stream
+begin(LinearPegasosSVC(fit_intercept="free"), classes=[0, 1]) -> fit_intercept must be True or F
+begin(LinearPegasosSVC()) -> classes must be passed on the first call
+begin(LinearPegasosSVC(), Y + 5, classes=[0, 1]) -> y must have classes among
+begin(LinearPegasosSVC(class_weight="balanced"), classes=[0, 1]) -> class_weight
+go_on(classes=[0, 1, 2]) -> classes must be those of the first call
+go_on(Y + 1) -> y must have classes among
+go_on(lam=0.5) -> must be those of the first call ... got another lam
+go_on(loss="log_loss") -> must be those of the first call
+chunks((X, Y)) -> chunks must hold pairs (X, y) or triples (X, y, sample_weight), got ndarray
+chunks({"X": X, "y": Y}) -> chunks must hold pairs (X, y) or triples ... got str
+chunks(5) -> chunks must be a sequence, an iterable or a function
+chunks(lambda n: [(X, Y)]) -> chunks must be a sequence, an iterable or a function
+chunks([(None, Y)]) -> X of a chunk must have two dimensions, got NoneType
+chunks([(X, Y[1:])]) -> X and y of a chunk must have equally many rows, got 60 and 59
+chunks([(X, None)], lam=0.1, classes=[0, 1]) -> X and y of a chunk must
+chunks([(X, np.where(Y > 0, np.nan, Y))]) -> y must have finite labels or strings, got NaN
+chunks([(X, Y), (X, Y.astype(str))]) -> y must be numbers in all chunks, or strings, got both
+chunks([(X, Y, -ONES)]) -> sample_weight must not be negative
+chunks([(X, Y, 0 * ONES)]) -> sample_weight must have a positive entry, got zeros only
+chunks([(X, Y, 0 * ONES)], lam=0.1, classes=[0, 1]) -> sample_weight must have
+chunks([(X[:0], Y[:0])]) -> chunks must hold examples, got none
+chunks(iter([]), lam=0.1, classes=[0, 1]) -> chunks must hold examples, got none
+chunks([(X, 0 * Y)]) -> classes must hold at least two
+chunks([(X, Y)], classes=[1, 2]) -> classes must be those of the chunks, [0, 1]
+chunks([(X, Y)], epochs=1.5) -> epochs must be a positive whole number for chunks, got 1.5
+chunks(iter([(X, Y)]), epochs=2) -> epochs must be 1 for an iterator
+chunks(iter([(X, Y)]), epochs=1) -> chunks must be such that they can be read again
+chunks([(X, Y)], class_weight="balanced") -> class_weight must be a dict
+chunks([(np.nan * X, Y, 0 * ONES), (X, Y, ONES)]) -> NaN
+chunks([(X, ["a"] * 60)], of=LinearPegasosSVR) -> y must hold real numbers
+chunks([(X, ONES * 1e101)], of=LinearPegasosSVR, lam=0.1) -> y must be of size 1e+100 at the most
+chunks([], of=LinearPegasosSVR, classes=[0, 1]) -> classes must be None for a regressor, got [0, 1]
+fit_chunks(PegasosSVC(), [(X, Y)]) -> estimator must be a LinearPegasosSVC or a LinearPegasosSVR
+ArrayChunks(X, Y, np.ones(3)) -> sample_weight must have as many rows as X, 60, got 3
+ArrayChunks([[1], [2, 3]], [0, 1]) -> X must have rows of equal length
+ArrayChunks(X, None) -> y must be an array with rows, got
+ArrayChunks(cut_at([0, 900, 3]), [0, 1]) -> X must be a sparse matrix whose data, indices and shape
+ArrayChunks(cut_at([-1, 2, 3]), [0, 1]) -> X must be a sparse matrix whose data, indices and shape
+ArrayChunks(cut_at([0.0, 1, 3]), [0, 1]) -> X must be a sparse matrix whose data, indices and shape
+search(Cs=10**6) -> Cs must be at most 1000
+search(Cs=[]) -> Cs must have at least one value, got []
+search(Cs=[1.0, 0.0]) -> each value of Cs must be a positive finite number, got 0.0
+search(Cs=[1, 2, 1.0]) -> Cs must have different values, got 1 twice
+search(gammas=["wide"]) -> each value of gammas must be a positive finite ... 'scale' or 'auto'
+search(gammas=["auto", 1 / 3]) -> gammas must have different values, got 0.333333 twice
+search(kernel="poly", degrees=[2.5]) -> each value of degrees must be an integer of at least 0
+search(refit=False, calibration="sigmoid") -> refit must be True for calib
+search(tol=None) -> tol must be a positive finite number, got None
+search(cv=[]) -> cv must give at least one fold, got none
+search(cv=61) -> cv must be an integer of at least 2, a splitter or pairs ... n_splits=61
+search(cv=[(FIRST / 2, SECOND)]) -> cv must be ... as the training part of fold 0
+search(cv=[(FIRST, SECOND), (FIRST, SECOND + 1)]) -> 0 to 119, got 120 in the test part of fold 1
+search(cv=[(FIRST, ALL[59:])]) -> trains on, got example 59 in both ... fold 0
+search(cv=[(FIRST, [])]) -> test each fold on an example of positive sample_weight ... fold 0
+search(cv=[([], FIRST)]) -> leave examples of each class to train on, got none of class 0 in
+search(X, Y, (ALL[:60] >= 30) * 1.0, cv=[(ALL[30:60], ALL[:30])]) -> of positive sample_weight
+search(X, Y, cv=[(ALL[:60], ALL[:0])]) -> test each fold on an example of positive sample_weight
+search(scoring="neg_log_loss") -> of predictions or decisions, got a scorer of probabilities
+search(scoring="f1") -> scoring must be of targets as those of y: Target is multiclass
+search(scoring=several) -> must be one score, got several: ['accuracy', 'recall']
+search(scoring=wordy) -> scoring must return a number, got 'good'
+search(scoring=refits) -> decisions of the held-out examples, got 3 rows instead of 40
+search(scoring="closeness") -> scoring must be a name of ... a callable or None, got 'closeness'
+search(scoring=accuracy_score) -> scoring must be a scorer: ... metric function
+plotting.DecisionRegionDisplay(**REGIONS | {"y": np.zeros(3)}) -> y ... 4 rows of X, got shape (3,)
+plotting.DecisionRegionDisplay(**REGIONS | {"values": np.ones((3, 2))}) -> values ... got (3, 2)
+plotting.DecisionRegionDisplay(**REGIONS, counts=[1.0]) -> counts ... 2 support vectors, got shape
+plotting.DecisionRegionDisplay(iris(), [[0.0]], [0]) -> DecisionRegionDisplay.from_estimator takes
+plotting.DecisionRegionDisplay.from_estimator(iris(), X, Y) -> X must have shape (n, 2), got (60, 3)
+plotting.ConvergenceDisplay.from_estimator(iris()) -> of several classes from_history takes each
+surface_of({"C": CS, "gamma": [0.5]}) -> two values ... got 3 and 1 ... Regularization
+surface_of({"C": CS, "gamma": ["scale", 0.5]}) -> number for param_gamma ... got 'scale'
+drawn("ValidationSurfaceDisplay", metric="f1") -> metric must name a column ... 'mean_test_f1'
+drawn("ValidationSurfaceDisplay", {**table(SCORES), "param_C": [1.0]}) -> of the 6 cells, got 1
+plotting.ValidationSurfaceDisplay(Cs=CS[::-1], gammas=GAMMAS, scores=SCORES) -> Cs must be increasing
+drawn("RegularizationPathDisplay", y="speed") -> y must name a column of cv_results ... 'speed'
+plotting.RegularizationPathDisplay.from_path(solutions(), y="speed") -> got none of 'speed'
+plotting.RegularizationPathDisplay(Cs=CS, values=[1.0]) -> values must have an entry for each of the
+curves(y="suboptimality") -> optimum must be given ... got None
+curves(y=["gap", "dual_bound"]) -> y must name columns of one kind
+curves(x="seconds") -> must have the column 'seconds' for x or y
+curves(label="one") -> label must name ... curves, got 1
+curves([{"iteration": [1], "gap": [1]}, {"iteration": [1, 2], "gap": [1, 2]}], y="gap") -> same ch
+curves([]) -> runs must be a history ... got []
+curves({**CURVES, "gap": [1]}, y="gap") -> 3 checkpoints, got 1
+TrainingAnimation.from_estimator(PegasosSVR(), X[:, :2], Y) -> estimator must be a PegasosSVC or
+TrainingAnimation.from_estimator(PegasosSVC(), X[:, :1], Y) -> X must have shape ... got (60, 1)
+theory.regret_bound(10, 1, 0) -> gradient_norm must be a positive ... got 0
+theory.regret_bound(10, [1.0, -2.0], 1) -> lam must be ... got -2
+theory.convergence_bound([20, -3], 1, 1) -> n_steps must be ... got -3
+theory.convergence_bound(20, 1, np.nan) -> radius must be ... got nan
+theory.random_iterate_bound(20, 1, 1, [0.1, 1.0]) -> delta must be ... got 1 instead
+theory.variance_bound(-1, 1, 1) -> excess must be 0 or a positive ... got -1
+theory.freedman_bound(1, 0, 0.1) -> largest must be a positive ... got 0
+theory.generalization_bound(9, 1, 1, 0.37) -> above 0 and below 1/e, got 0.37
+theory.measured_regret_bound(np.inf, 9, 1, 1, 0.1) -> regret must be finite, got inf
+theory.random_stop_bound(9, 1, 1, 0.5) -> delta must be above 0 and below 1/2, got 0.5
+theory.optimum_norm_bound([1, 1], [1, 1, 1]) -> lam, radius ... got (2,), (3,)
+theory.best_of_runs_bound(8, 1, 1, 0.1) -> n_runs(delta) ... at least 3, got 2.66
+theory.high_probability_bound(10, [1, 1.21], 1, 0.1) -> must be 1 at most, got 1.21
+theory.data_radius(np.ones((2, 2)), "sigmoid") -> semi-definite, got Sigmoid
+reference.pegasos_linear(X, Y, 0.1, [0, 1, 2], batch_size=2) -> batches of batch_size=2, got shape
+reference.linear_history([(1, np.zeros(4))], X, Y * 2 - 1, 0.1) -> vectors of size 3
+reference.linear_history([(2, X[0]), (2, X[0])], X, Y * 2 - 1, 0.1) -> increasing ... 2 after 2
+losses.make_loss("epsilon_insensitive", regression=False) -> loss must be one of
+make_problem(Y, 1.0, loss=losses.Huber(np.nan)) -> loss must have finite parameters
+make_problem(Y, 1.0, loss=losses.SmoothedHinge(-1.0)) -> width must
+datasets.make_gaussian_noise(noise=1.5) -> noise must be a fraction
+datasets.make_text_like(density=1e-6) -> density must be
+datasets.load_covtype(positive=8) -> positive must be
+"""
+KINDS = {
+    "EACH(": ("PegasosSVC(", "LinearPegasosSVC("),
+    "SVR(": ("PegasosSVR(", "LinearPegasosSVR("),
+}
+
+
+def rows():
+    """Calls and sentences, one for each kind of model."""
+    for line in REFUSED.strip().splitlines():
+        call, _, said = line.partition(" -> ")
+        word = next((each for each in KINDS if f"fit({each}" in call), "")
+        for kind in KINDS.get(word, ("",)):
+            yield call.replace(f"fit({word}", f"fit({kind}"), said
+
+
+NAMES = {name: getattr(kpegasos, name) for name in kpegasos.__all__ if name != "Playground"}
+NAMES |= {each.__name__.rpartition(".")[2]: each for each in (datasets, reference, theory)}
+NAMES |= {each.__name__: each for each in (plotting.TrainingAnimation, accuracy_score, solutions)}
+
+
+def assert_refused(call, said):
+    """Every part of the sentence is there, in order, and nothing that numpy or numba would say."""
+    before = plt.get_fignums()
+    with pytest.raises((ValueError, TypeError)) as caught:
+        eval(call, {**globals(), **NAMES})
+    message = str(caught.value)
+    assert re.search(".*".join(map(re.escape, said.split(" ... "))), message, re.DOTALL), message
+    first = message.partition(": ")[0]  # what scikit-learn says of an array may follow
+    assert "\n" not in first
+    assert len(first) < 450
+    assert not LEFTOVERS.search(first)
+    assert plt.get_fignums() == before
+
+
+@pytest.mark.parametrize(("call", "said"), [*rows()])
+def test_what_cannot_be_is_refused_in_one_sentence(call, said):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert_refused(call, said)
+
+
+#: Values beside those of `test_any_input`, for the parameters of the names.
+PARAMETERS = {
+    "C lam epochs n_steps batch_size tol max_time intercept_scaling": (0, -1.0, np.nan, "1"),
+    "gamma cache_mb": (0, -1.0, np.nan, "1"),
+    "n_steps batch_size degree n_jobs": (2.5,),
+    "sampling average projection step polish": ("no such value", 0.1),
+    "fit_intercept class_weight decision_function_shape": ("no such value", 0.1),
+    "break_ties warm_start verbose random_state loss cache kernel": ("no such value",),
+    "lam epochs": (np.inf,),
+    "epochs": ("epoch", 1e308, 1e15),
+    "n_steps": (10**30,),
+    "batch_size": (None, 61),
+    "checkpoints": ("step", 5, [0], [1.5], ["a"], [[1, 2], [3, 4]], [np.nan]),
+    "fit_intercept": ("Free", 1, None),
+    "class_weight": ([1.0, 2.0],),
+    "n_jobs": (0, True, np.array(1)),
+    "loss": ("epsilon_insensitive", losses.Huber()),
+    "degree": (-1,),
+    "coef0": (np.nan, "0"),
+    "kernel": (None, 3, object(), kpegasos.RBF),
+}
+OF_KERNELS = {"gamma", "degree", "coef0", "cache", "cache_mb", "kernel"}
+
+
+@pytest.mark.parametrize(("names", "values"), PARAMETERS.items())
+def test_parameter_is_named(names, values):
+    for name, value in product(names.split(), values):
+        for kind in {PegasosSVC, PegasosSVC if name in OF_KERNELS else LinearPegasosSVC}:
+            with pytest.raises(ValueError, match=rf"^(each of )?{name}\b.* must (be|have)"):
+                fit(kind(**{name: value}))
