@@ -235,7 +235,7 @@ surface_of({"C": CS, "gamma": [0.5]}) -> two values ... got 3 and 1 ... Regulari
 surface_of({"C": CS, "gamma": ["scale", 0.5]}) -> number for param_gamma ... got 'scale'
 drawn("ValidationSurfaceDisplay", metric="f1") -> metric must name a column ... 'mean_test_f1'
 drawn("ValidationSurfaceDisplay", {**table(SCORES), "param_C": [1.0]}) -> of the 6 cells, got 1
-plotting.ValidationSurfaceDisplay(Cs=CS[::-1], gammas=GAMMAS, scores=SCORES) -> Cs must be increasing
+plotting.ValidationSurfaceDisplay(Cs=CS[::-1], gammas=GAMMAS, scores=SCORES) -> Cs must be
 drawn("RegularizationPathDisplay", y="speed") -> y must name a column of cv_results ... 'speed'
 plotting.RegularizationPathDisplay.from_path(solutions(), y="speed") -> got none of 'speed'
 plotting.RegularizationPathDisplay(Cs=CS, values=[1.0]) -> values must have an entry for each of the
@@ -343,3 +343,14 @@ def test_parameter_is_named(names, values):
         for kind in {PegasosSVC, PegasosSVC if name in OF_KERNELS else LinearPegasosSVC}:
             with pytest.raises(ValueError, match=rf"^(each of )?{name}\b.* must (be|have)"):
                 fit(kind(**{name: value}))
+
+
+@pytest.mark.parametrize("kind", [PegasosSVC, LinearPegasosSVC])
+def test_numbers_of_numpy_act_as_those_of_python(kind):
+    expected = kind(random_state=0).fit(X, Y)
+    numbers = {k: v for k, v in expected.get_params().items() if type(v) in (int, float)}
+    types = {int: (np.int16, np.uint64), float: (np.float64, np.float32)}
+    for place in (0, 1):
+        given = {name: types[type(value)][place](value) for name, value in numbers.items()}
+        found = kind(**given).fit(X, Y)
+        np.testing.assert_array_equal(found.alpha_, expected.alpha_)

@@ -7,6 +7,7 @@ told by is in `tests/exports/test_native.py` and `tests/utils/test_matrices.py`.
 
 import faulthandler
 import io
+import resource
 import tempfile
 import warnings
 import zipfile
@@ -26,6 +27,8 @@ from tests.campaigns.harness import check, pick, some
 CI_TRIALS = 60
 #: Seconds for a case, of which most take some hundredths; some compile.
 TIME_LIMIT = 90
+#: MiB that a case may take at most, of data that have some hundred numbers.
+MOST_MB = 800
 RNG = np.random.default_rng(0)
 X = np.abs(RNG.normal(size=(40, 6)))
 X[X < 0.6] = 0.0
@@ -57,6 +60,7 @@ _EDITS = [
     lambda array: array[: len(array) // 2] if array.ndim else array[None],
     lambda array: array.T.copy(),
     np.ravel,
+    lambda array: np.zeros(2**27, np.int8),  # of which little is left in a file
     lambda array: array[..., :2] if array.ndim else array,
     *(partial(np.ndarray.astype, dtype=kind) for kind in (np.float32, np.int8, complex, "U")),
 ]
@@ -99,7 +103,7 @@ def stored(rng):
         np.save(file, edited(rng, np.load(io.BytesIO(parts[name]), allow_pickle=False)))
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder, "file.skops")
-        with zipfile.ZipFile(place, "w") as archive:
+        with zipfile.ZipFile(place, "w", zipfile.ZIP_DEFLATED) as archive:
             for each, part in (parts | {name: file.getvalue()}).items():
                 archive.writestr(each, part)
         model = kpegasos.load(place)
@@ -128,6 +132,7 @@ def attempt(seed):
     """Try the case of a seed in time; returns its outcome."""
     rng = np.random.default_rng(seed)
     case = pick(rng, [stored, rows_of_others])
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     faulthandler.dump_traceback_later(TIME_LIMIT, exit=True)
     try:
         with warnings.catch_warnings():
@@ -138,6 +143,8 @@ def attempt(seed):
         return f"{case.__name__}: one clear sentence"
     finally:
         faulthandler.cancel_dump_traceback_later()
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024
+    check(grown <= MOST_MB, "little memory is taken", grown=grown)
     return f"{case.__name__}: used"
 
 
