@@ -116,34 +116,22 @@ def _require(name: str, values: Values, holds: Any, expected: str) -> Values:
     return values
 
 
+def _within(name: str, values: ArrayLike, low: float, high: float) -> Values:
+    numbers = _numbers(name, values)
+    holds = (numbers >= low) & (numbers <= high)
+    return _require(name, numbers, holds, f"a number from {low:g} to {high:g}")
+
+
 def _steps(n_steps: ArrayLike, least: int = 3) -> Values:
-    """Return numbers of steps."""
-    values = _numbers("n_steps", n_steps)
-    holds = (values >= least) & (values < np.inf)
-    _require("n_steps", values, holds, f"at least {least} and finite")
-    return _require("n_steps", values, values <= LARGEST, f"at most {LARGEST:g}")
+    return _within("n_steps", n_steps, least, LARGEST)
 
 
 def _positive(name: str, value: ArrayLike, most: float = LARGEST) -> Values:
-    """Return positive numbers, within what formulas can square and divide by."""
-    values = _numbers(name, value)
-    _require(name, values, (values > 0) & (values < np.inf), "a positive finite number")
-    holds = (values >= SMALLEST) & (values <= most)
-    return _require(name, values, holds, f"between {SMALLEST:g} and {most:g}")
-
-
-def _real(name: str, value: ArrayLike) -> Values:
-    """Return finite numbers, within what formulas can square."""
-    values = _numbers(name, value)
-    _require(name, values, np.isfinite(values), "finite")
-    return _require(name, values, np.abs(values) <= LARGEST, f"between ±{LARGEST:g}")
+    return _within(name, value, SMALLEST, most)
 
 
 def _non_negative(name: str, value: ArrayLike) -> Values:
-    """Return numbers that are not negative, within what formulas can square."""
-    values = _numbers(name, value)
-    _require(name, values, (values >= 0) & (values < np.inf), "0 or a positive finite number")
-    return _require(name, values, values <= LARGEST, f"at most {LARGEST:g}")
+    return _within(name, value, 0.0, LARGEST)
 
 
 def _probability(
@@ -742,7 +730,7 @@ def measured_regret_bound(
     2.21
     """
     n_steps, doubt = _steps(n_steps), _doubt(delta)
-    regret = np.maximum(_real("regret", regret), 0)
+    regret = np.maximum(_within("regret", regret, -LARGEST, LARGEST), 0)
     largest = objective_bound(lam, radius, projection=projection)
     # (G/√λ)², which neither overflows nor vanishes before the whole does.
     square = (

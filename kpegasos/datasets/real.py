@@ -16,7 +16,6 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kpegasos.datasets.readers import Examples, read_svmlight
-from kpegasos.utils.files import opened_whole, write_whole
+from kpegasos.utils.files import write_whole
 from kpegasos.utils.validation import as_choice, as_flag, as_generator, as_integer
 
 
@@ -186,28 +185,24 @@ _GARMENTS = (
 _DIGITS = tuple("0123456789")
 
 
-def _load_images(folder: str, target_names: tuple[str, ...], scale: bool) -> Dataset:
-    """Read all four files of a set, and divide the pixels by 255 if they are to be scaled."""
+def _load_images(folder: str, target_names: tuple[str, ...]) -> Dataset:
+    """Read all four files of a set, and divide the pixels by 255."""
     arrays = [parse_idx(fetched(folder, *file)) for file in _SETS[folder].files]
     images = [pixels.reshape(len(pixels), -1).astype(np.float32) for pixels in arrays[::2]]
-    for X in images if scale else ():
+    for X in images:
         X /= 255
     train, test = (each.astype(np.int64) for each in arrays[1::2])
     return Dataset(images[0], train, images[1], test, target_names)
 
 
-def load_fashion_mnist(*, scale: bool = True) -> Dataset:
+def load_fashion_mnist() -> Dataset:
     """Load Fashion-MNIST: 60,000 + 10,000 images of clothing, 28 × 28 pixels, ten classes.
 
-    Parameters
-    ----------
-    scale : bool, default=True
-        Whether to divide the pixels, 0 to 255, by 255.
-
     Returns
     -------
     Dataset
-        Dense features, labels 0 to 9; downloaded on first use (30 MB) if no file is at hand.
+        Dense features from 0 to 1, labels 0 to 9; downloaded on first use (30 MB) if no file is at
+        hand.
 
     Raises
     ------
@@ -216,21 +211,17 @@ def load_fashion_mnist(*, scale: bool = True) -> Dataset:
     ValueError
         If the content of a file is not that of the set.
     """
-    return _load_images("fashion-mnist", _GARMENTS, scale)
+    return _load_images("fashion-mnist", _GARMENTS)
 
 
-def load_mnist(*, scale: bool = True) -> Dataset:
+def load_mnist() -> Dataset:
     """Load MNIST: 60,000 + 10,000 handwritten digits, 28 × 28 pixels.
 
-    Parameters
-    ----------
-    scale : bool, default=True
-        Whether to divide the pixels, 0 to 255, by 255.
-
     Returns
     -------
     Dataset
-        Dense features, labels 0 to 9; downloaded on first use (11 MB) if no file is at hand.
+        Dense features from 0 to 1, labels 0 to 9; downloaded on first use (11 MB) if no file is at
+        hand.
 
     Raises
     ------
@@ -239,7 +230,7 @@ def load_mnist(*, scale: bool = True) -> Dataset:
     ValueError
         If the content of a file is not that of the set.
     """
-    return _load_images("mnist", _DIGITS, scale)
+    return _load_images("mnist", _DIGITS)
 
 
 def load_usps() -> Dataset:
@@ -292,8 +283,6 @@ def _rows_and_labels(
 
 # --- tables and text ---
 
-#: Bytes of a file whose numbers are worth keeping.
-_KEPT_BYTES = 2**20
 _COVERS = (
     "spruce/fir",
     "lodgepole pine",
@@ -325,8 +314,7 @@ def load_covtype(*, positive: int = 2, scale: bool = True, random_state: Any = 0
     -------
     Dataset
         Dense features, label +1 for the class ``positive``, else -1, from
-        ``covtype/covtype.csv.gz``, with or without a header, the class in the last column. Its
-        numbers are kept in the user's cache (64 MB), so that they are read quickly another time.
+        ``covtype/covtype.csv.gz``, with or without a header, the class in the last column.
 
     Raises
     ------
@@ -347,7 +335,7 @@ def load_covtype(*, positive: int = 2, scale: bool = True, random_state: Any = 0
     positive = as_integer("positive", positive, least=1, most=len(_COVERS))
     scale = as_flag("scale", scale)
     rng = as_generator(random_state)
-    table = _kept_table(require("covtype", "covtype.csv.gz"))
+    table = _read_table(require("covtype", "covtype.csv.gz"))
     y = np.where(table[:, -1] == positive, 1, -1)
     X = table[:, :-1].astype(np.float32)
     if scale:
@@ -358,36 +346,6 @@ def load_covtype(*, positive: int = 2, scale: bool = True, random_state: Any = 0
     n_test = round(len(y) / 10)
     train, test = order[n_test:], order[:n_test]
     return Dataset(X[train], y[train], X[test], y[test], ("rest", _COVERS[positive - 1]))
-
-
-def _kept_table(path: Path) -> NDArray[Any]:
-    """Return numbers of a file, as small integers if they are some, and kept in the user's cache.
-
-    What is kept has a name made of the file's path, size, time and beginning. A small file is read
-    in no time, and not kept.
-    """
-    state = path.stat()
-    if state.st_size < _KEPT_BYTES:
-        return _read_table(path)
-    with path.open("rb") as file:
-        identity = f"{path.resolve()} {state.st_size} {state.st_mtime_ns} ".encode()
-        digest = hashlib.sha256(identity + file.read(2**16)).hexdigest()
-    place = cached("covtype") / f"table-{digest[:16]}.npy"
-    with suppress(OSError, ValueError, EOFError):  # damaged, or not there
-        return np.load(place, mmap_mode="r", allow_pickle=False)
-    table: NDArray[Any] = _read_table(path)
-    with np.errstate(invalid="ignore"):
-        small = table.astype(np.int16)
-    if np.array_equal(small, table):
-        table = small
-    with suppress(OSError):  # a full disk, or a cache that cannot be written
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with opened_whole(place) as part:
-            np.save(part, table, allow_pickle=False)
-        for old in place.parent.glob("table-*.npy"):
-            if old != place:
-                old.unlink()
-    return table
 
 
 def _read_table(path: Path) -> NDArray[np.float32]:

@@ -5,7 +5,7 @@ What is read from a fitted estimator is checked too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from functools import wraps
 from typing import Any, TypeVar, cast
 
@@ -162,19 +162,6 @@ def name(name: str, value: Any) -> str:
     if isinstance(value, str):
         return str(value)
     raise ValueError(f"{name} must be a string, got {shown(value)} instead")
-
-
-def mapping(name: str, values: Any) -> Mapping[str, Any]:
-    """Return a mapping from strings.
-
-    Raises
-    ------
-    ValueError
-        If it is none.
-    """
-    if isinstance(values, Mapping) and all(isinstance(key, str) for key in values):
-        return values
-    raise ValueError(f"{name} must be a mapping from names, got {shown(values)} instead")
 
 
 def points(name: str, values: Any) -> NDArray[np.float64]:

@@ -119,42 +119,42 @@ def tiny(places, monkeypatch):
 
 
 def test_idx_set_is_parsed(tiny):
-    data, unscaled = tiny(scale=True), tiny(scale=False)
+    data = tiny()
     assert data.X_train.shape == (6, 6)
-    assert data.X_train.dtype == data.X_test.dtype == unscaled.X_train.dtype == np.float32
+    assert data.X_train.dtype == data.X_test.dtype == np.float32
     assert_array_equal(data.X_test, 1)
     assert_array_equal(data.y_train, [0, 1, 2, 0, 1, 2])
     assert_array_equal(data.y_test, [2, 0])
     assert data.target_names == ("a", "b", "c")
-    assert_allclose(unscaled.X_train / 255, data.X_train, rtol=1e-6)
+    assert data.X_train.min() >= 0
 
 
 def test_checksum_is_of_the_content_and_a_mismatch_names_file_expected_and_got(tiny, places):
     file, other = "tiny/t10k-labels-idx1-ubyte.gz", idx(np.array([1, 0], np.uint8))
     content = gzip.decompress((places.data / file).read_bytes())
     places.put(file, gzip.compress(content, compresslevel=1, mtime=12345))
-    assert_array_equal(tiny(scale=True).y_test, [2, 0])
+    assert_array_equal(tiny().y_test, [2, 0])
     path = places.put(file, gzip.compress(other))
     sentence = f"{re.escape(str(path))}.* expected SHA-256 {sha256(content)}.*got {sha256(other)}"
     with pytest.raises(ValueError, match=sentence):
-        tiny(scale=True)
+        tiny()
 
 
 def test_download_goes_from_mirror_to_mirror_and_fills_the_cache(tiny, places, monkeypatch):
     monkeypatch.delenv("KPEGASOS_DATA")
     with ThreadPoolExecutor(4) as pool:  # as several processes would, each on its own copy
-        for data in pool.map(lambda _: tiny(scale=True), range(4)):
+        for data in pool.map(lambda _: tiny(), range(4)):
             assert_array_equal(data.y_test, [2, 0])
     assert places.cached() == sorted(real._IDX_FILES)
     places.downloads = {}
-    assert len(tiny(scale=True).y_train) == 6, "the second load needs no mirror"
+    assert len(tiny().y_train) == 6, "the second load needs no mirror"
 
 
 def test_failed_download_says_what_to_set_and_leaves_nothing(tiny, places, monkeypatch):
     monkeypatch.delenv("KPEGASOS_DATA")
     del places.downloads["https://good/train-images-idx3-ubyte.gz"]
     with pytest.raises(FileNotFoundError, match=r"404.*expected SHA-256.*KPEGASOS_DATA"):
-        tiny(scale=True)
+        tiny()
     assert not places.cached()
 
 
@@ -166,7 +166,7 @@ def test_interrupt_in_the_middle_leaves_nothing(tiny, places, monkeypatch):
 
     monkeypatch.setattr("kpegasos.utils.files.os.fsync", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        tiny(scale=True)
+        tiny()
     assert not places.cached()
 
 
@@ -222,9 +222,8 @@ def test_rcv1_sample_reads_vowpal_wabbit(places):
 
 
 @pytest.fixture
-def covtype(places, monkeypatch):
-    """Write a table and load it; it is kept as a large one would be."""
-    monkeypatch.setattr(real, "_KEPT_BYTES", 1)
+def covtype(places):
+    """Write a table and load it."""
 
     def write(first=0, head="", **options):
         rows = "".join(f"{first + i},{10 + i % 3},{1 + i % 7}\n" for i in range(70))
@@ -275,29 +274,6 @@ def test_covtype_of_another_content_is_refused(places, content, match):
 def test_covtype_looks_at_its_arguments_before_files():
     for argument, wrong in (("positive", 8), ("scale", "no"), ("random_state", "seed")):
         assert refusal(load_covtype, **{argument: wrong}).startswith(f"{argument} must be ")
-
-
-@pytest.mark.parametrize("first", [0, -1.5, 100_000])
-def test_numbers_of_covtype_are_kept_until_the_file_is_another(covtype, places, monkeypatch, first):
-    expected = covtype(first).X_train
-    assert covtype(first + 1000).X_train[:, 0].min() >= first + 1000
-    covtype(first)
-    (path,) = places.cache.rglob("*.npy")
-    content = path.read_bytes()
-    with monkeypatch.context() as patched:
-        patched.setattr(real, "_read_table", None)
-        again = load_covtype(scale=False).X_train
-    assert again.dtype == np.float32
-    assert_array_equal(again, expected)
-    for damaged in (b"", content[:-5], b"nothing"):
-        path.write_bytes(damaged)
-        assert_array_equal(load_covtype(scale=False).X_train, expected)
-        assert path.read_bytes() == content
-
-
-def test_covtype_is_read_where_nothing_can_be_kept(covtype, places):
-    places.cache.write_bytes(b"no folder")
-    assert covtype().X_train.shape == (63, 2)
 
 
 # --- the real files -------------------------------------------------------------------------------

@@ -13,9 +13,9 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
 from kpegasos import LinearPegasosSVC, PegasosSVC, PegasosSVCCV
+from kpegasos.fitting import observers as progress
 from kpegasos.fitting.observers import cell_bar, progress_bar
 from kpegasos.solvers.result import History, Record
-from kpegasos.utils import progress
 from kpegasos.utils.patience import count
 
 X, y = make_blobs(90, centers=3, cluster_std=3.0, random_state=0)

@@ -13,7 +13,8 @@ from kpegasos.playground import STATIC
 from kpegasos.playground.__main__ import Server, fragment_of
 from tests.playground.browser import FRAMES, Playground, served
 
-SIZES = [(360, 740), (740, 360), (820, 1180), (1280, 720), (1920, 1080)]
+SIZES = [(360, 740), (390, 844), (740, 360), (820, 1180), (1024, 768), (1280, 720), (1920, 1080)]
+SIZES += [(2560, 1440)]
 EXTENSION = Path(__file__).resolve().parents[2] / "docs" / "_ext" / "playground_page.py"
 
 
