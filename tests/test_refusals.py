@@ -248,15 +248,15 @@ curves([]) -> runs must be a history ... got []
 curves({**CURVES, "gap": [1]}, y="gap") -> 3 checkpoints, got 1
 TrainingAnimation.from_estimator(PegasosSVR(), X[:, :2], Y) -> estimator must be a PegasosSVC or
 TrainingAnimation.from_estimator(PegasosSVC(), X[:, :1], Y) -> X must have shape ... got (60, 1)
-theory.regret_bound(10, 1, 0) -> gradient_norm must be a positive ... got 0
+theory.regret_bound(10, 1, 0) -> gradient_norm must be a number from 1e-100 ... got 0
 theory.regret_bound(10, [1.0, -2.0], 1) -> lam must be ... got -2
 theory.convergence_bound([20, -3], 1, 1) -> n_steps must be ... got -3
 theory.convergence_bound(20, 1, np.nan) -> radius must be ... got nan
 theory.random_iterate_bound(20, 1, 1, [0.1, 1.0]) -> delta must be ... got 1 instead
-theory.variance_bound(-1, 1, 1) -> excess must be 0 or a positive ... got -1
-theory.freedman_bound(1, 0, 0.1) -> largest must be a positive ... got 0
+theory.variance_bound(-1, 1, 1) -> excess must be a number from 0 ... got -1
+theory.freedman_bound(1, 0, 0.1) -> largest must be a number from ... got 0
 theory.generalization_bound(9, 1, 1, 0.37) -> above 0 and below 1/e, got 0.37
-theory.measured_regret_bound(np.inf, 9, 1, 1, 0.1) -> regret must be finite, got inf
+theory.measured_regret_bound(np.inf, 9, 1, 1, 0.1) -> regret must be a number ... got inf
 theory.random_stop_bound(9, 1, 1, 0.5) -> delta must be above 0 and below 1/2, got 0.5
 theory.optimum_norm_bound([1, 1], [1, 1, 1]) -> lam, radius ... got (2,), (3,)
 theory.best_of_runs_bound(8, 1, 1, 0.1) -> n_runs(delta) ... at least 3, got 2.66
