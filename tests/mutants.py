@@ -52,7 +52,7 @@ ROOMS = {
         ("rows",),
         (
             "tests/rows",
-            "tests/core/test_evaluation.py",
+            "tests/core/test_certificate.py",
             "tests/metamorphic/test_relations.py::test_rows_of_a_run_end_with_it",
             "tests/metamorphic/test_relations.py::test_whatever_computes_has_one_thread_of_blas",
             *_SOLVERS,

@@ -31,11 +31,11 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
-from kpegasos.core.evaluation import gain_sums
-from kpegasos.core.problem import Problem, best_multiple
+from kpegasos.core.certificate import best_multiple, gain_sums, limits_of
+from kpegasos.core.problem import Problem
 from kpegasos.core.state import Examples
 from kpegasos.losses import is_hinge
-from kpegasos.losses.base import best, for_loops, pulls
+from kpegasos.losses.base import best, pulls
 from kpegasos.losses.regression import EpsilonInsensitive
 from kpegasos.utils.compiled import compiled
 
@@ -259,21 +259,21 @@ def dual_bounds(
         No ``φ(x_i)`` is longer.
     problem : Problem
     """
-    loss, weight, n_samples = problem.loss, problem.weight, coef.size
+    examples, loss, n_samples = problem.examples, problem.loss, coef.size
     unit = problem.lam * n_samples
-    theta = best_multiple(coef, squared_norm, problem)
+    theta = best_multiple(examples, limits_of(loss), coef, squared_norm, problem.lam)
     beta = np.clip(theta * unit * coef, loss.lower, loss.upper)
     own = theta * (margins - intercept)
     norm = theta * theta * unit * max(0.0, squared_norm)
     balanced, left = balance(beta, own + intercept, problem, _NEGLIGIBLE * norm)
     # All that follows is n_samples times what it is in D.
-    total, size = gain_sums(for_loops(loss), 1.0, balanced, problem.y, weight)
-    taken = (beta - balanced) * problem.examples.signed
+    total, size = gain_sums(examples, 1.0, balanced)
+    taken = (beta - balanced) * examples.signed
     over = float(np.abs(taken).sum())
     quadratic = max(0.0, norm - 2.0 * float(taken @ own) + (over * radius) ** 2 / unit)
     found = total - 0.5 * quadratic
     # Its rounding, and that of coefficients whose sum is not zero or which are not θ lam m c.
-    in_sum, used = (n_samples + 32.0) * _EPS, float(np.abs(balanced) @ weight)
+    in_sum, used = (n_samples + 32.0) * _EPS, float(np.abs(balanced) @ problem.weight)
     lost = min(1.0, 2.0 * left / used) * size if used > 0.0 else 0.0
     moved = (left + 8.0 * _EPS * (used + over)) * radius
     errors = unit * theta * theta * norm_rounding

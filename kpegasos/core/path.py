@@ -22,8 +22,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kpegasos.core.evaluation import combine_into
-from kpegasos.core.state import STEPS, Examples, LoopState
+from kpegasos.core.certificate import (
+    dual_bounds,
+    limits_of,
+    objective_bounds,
+    sums_of,
+    total_loss,
+)
+from kpegasos.core.state import STEPS, Examples, LoopState, combine
 from kpegasos.core.views import HeldRows, KernelView, check_view, require_rows
 from kpegasos.core.working_sets import (
     CHOSEN,
@@ -52,6 +58,7 @@ CELL, BEFORE_PAUSE, IDLE, STEPS_BEFORE, BEFORE_HARD, N_PATH_COUNTS = range(6)
 
 
 _HINGE = Hinge()
+_LIMITS = limits_of(_HINGE)
 #: Status codes of `follow`, beside those of `ascend`.
 PAUSED, HARD = 3, 4
 #: Sets in which neither gap nor dual value of a cell improves, after which the next one is gone on
@@ -315,32 +322,34 @@ def remove_held_out(
                         image[j] -= moves[a] * (view.narrow[slot, j] + view.kernel_offset)
 
 
-def _check_sums(
+def _check_certified(
     path: Path,
     first: int,
     rounding: np.ndarray,
+    largest: float,
     coefs: np.ndarray,
     margins: np.ndarray,
-    sums: np.ndarray,
+    numbers: np.ndarray,
 ) -> None:
     _check_cells(path)
-    require_range("first and last", first, first + len(sums), path.lams.size)
+    require_range("first and last", first, first + len(numbers), path.lams.size)
     require_shape("rounding", rounding, path.label.shape)
-    require_shapes((len(sums), path.label.size), coefs=coefs, margins=margins)
-    require_shape("sums", sums, (len(sums), 7))
+    require_shapes((len(numbers), path.label.size), coefs=coefs, margins=margins)
+    require_shape("numbers", numbers, (len(numbers), 8))
 
 
-@checked(_check_sums)
-@compiled(fastmath={"reassoc"})
-def path_sums(
+@checked(_check_certified)
+@compiled(fastmath=False)
+def certify_cells(
     path: Path,
     first: int,
     rounding: np.ndarray,
+    largest: float,
     coefs: np.ndarray,
     margins: np.ndarray,
-    sums: np.ndarray,
+    numbers: np.ndarray,
 ) -> None:
-    """Write coefficients, margins and `kpegasos.core.evaluation.Sums` of cells that are solved.
+    """Write coefficients and margins of cells that are solved, and what they may claim.
 
     Parameters
     ----------
@@ -348,29 +357,30 @@ def path_sums(
     first : int
         The first cell.
     rounding : ndarray of shape (n_samples,)
-        See `kpegasos.core.evaluation.evaluate_held`.
+    largest : float
+        See `kpegasos.core.certificate.evaluate_held`.
     coefs, margins : ndarray of shape (n_cells, n_samples)
-    sums : ndarray of shape (n_cells, 7)
+    numbers : ndarray of shape (n_cells, 8)
+        The fields of `Sums`, objective, upper bound and proven bound.
     """
-    nothing = path.alphas[0, :0]
-    for k in range(len(sums)):
-        cell = first + k
-        found = combine_into(
-            1.0 / (path.lams[cell] * path.label.size),
-            0.0,
-            path.alphas[cell],
-            nothing,
-            path.images[cell],
-            nothing,
-            path.label,
-            path.signed[path.folds[cell]],
-            _HINGE,
-            rounding,
-            coefs[k],
-            margins[k],
-        )
-        for place, number in enumerate(found):
-            sums[k, place] = number
+    n_samples, nothing = path.label.size, np.empty(0)
+    for k in range(len(numbers)):
+        cell, lam = first + k, path.lams[first + k]
+        alpha, image, unit = path.alphas[cell], path.images[cell], 1.0 / (lam * n_samples)
+        examples = Examples(path.label, path.signed[path.folds[cell]], _HINGE)
+        combine(unit, 0.0, alpha, nothing, nothing, coefs[k])
+        combine(unit, 0.0, image, nothing, nothing, margins[k])
+        size = np.float64(n_samples)
+        for i in range(n_samples):
+            size += alpha[i] * abs(examples.signed[i])
+        number = (path.additions[cell] + 4.0) * unit * size  # as `additions` counts them
+        found = sums_of(examples, rounding, largest, _LIMITS, number, coefs[k], margins[k])
+        norm, of_loss, of_norm = found[:3]
+        loss = total_loss(examples, margins[k])
+        objective, upper = objective_bounds(loss, norm, of_loss, of_norm, lam, n_samples)
+        _, proven = dual_bounds(examples, _LIMITS, coefs[k], norm, of_norm, lam)
+        for place, value in enumerate((*found, objective, upper, proven)):
+            numbers[k, place] = value
 
 
 def gap_of_each(state: LoopState, examples: Examples, to_margin: float) -> np.ndarray:

@@ -11,10 +11,8 @@ with the hinge ``max(0, 1 − y_i f(x_i))`` and labels ``y = ±1`` unless told o
 
 so ``P(w) − D(β)`` bounds the suboptimality of w from above. Pegasos iterates are combinations
 ``w = Σ c_j ω_j y_j φ(x_j)`` with ``c ≥ 0``, hence ``β = lam m c`` costs nothing, once it is scaled
-into the box. For other losses `kpegasos.core.evaluation` has the same.
-
-What rounding does to them is in `kpegasos.core.evaluation`, and what a free intercept does in
-`kpegasos.core.free_intercept`.
+into the box. `kpegasos.core.certificate` has the same for other losses, and with rounding;
+`kpegasos.core.free_intercept` has it with a free intercept.
 """
 
 from __future__ import annotations
@@ -25,12 +23,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kpegasos.core.evaluation import DualLine, dual_bounds_of
+from kpegasos.core.certificate import dual_bounds, limits_of, total_loss
 from kpegasos.core.state import Examples
 from kpegasos.losses import HINGE, check_loss, is_hinge
-from kpegasos.losses.base import for_loops, is_foreign, values
+from kpegasos.losses.base import for_loops, is_foreign
 from kpegasos.losses.probe import probe, some_of
-from kpegasos.utils.compiled import shared
 from kpegasos.utils.validation import (
     LARGEST,
     SMALLEST,
@@ -259,16 +256,9 @@ def check_weights(name: str, weight: np.ndarray) -> None:
         )
 
 
-def total_loss(decisions: np.ndarray, problem: Problem) -> float:
-    """Sum the weighted losses of ``f(x_i)``."""
-    if is_hinge(problem.loss):
-        return float(np.maximum(0.0, 1.0 - problem.y * decisions) @ problem.weight)
-    return float(values(problem.loss, decisions, problem.y) @ problem.weight)
-
-
 def mean_loss(decisions: np.ndarray, problem: Problem) -> float:
     """Weighted mean of the losses of ``f(x_i)``."""
-    return total_loss(decisions, problem) / problem.y.size
+    return total_loss(problem.examples, np.ascontiguousarray(decisions)) / problem.y.size
 
 
 def primal(margins: np.ndarray, squared_norm: float, problem: Problem) -> float:
@@ -276,10 +266,8 @@ def primal(margins: np.ndarray, squared_norm: float, problem: Problem) -> float:
     return 0.5 * problem.lam * squared_norm + mean_loss(margins, problem)
 
 
-def best_multiple(
-    coef: np.ndarray, squared_norm: float, problem: Problem, size: float | None = None
-) -> float:
-    """Compute the θ that maximises ``D(θβ)`` over the feasible multiples of ``β = lam m c``.
+def dual_bound(coef: np.ndarray, squared_norm: float, problem: Problem) -> float:
+    """Best ``D(θβ)`` over the feasible multiples of ``β = lam m c``; at least 0.
 
     Parameters
     ----------
@@ -288,70 +276,6 @@ def best_multiple(
     squared_norm : float
         ``‖w‖²``.
     problem : Problem
-    size : float, default=None
-        ``Σ c_i ω_i``, where it is at hand.
     """
-    if not is_hinge(problem.loss):
-        return _line(coef, squared_norm, problem).best()
-    size = float(coef @ problem.weight) if size is None else size
-    return best_multiple_of(float(coef.max()), size, squared_norm, problem)
-
-
-@shared
-def best_multiple_of(largest: float, size: float, squared_norm: float, problem: Problem) -> float:
-    """`best_multiple` with the hinge, from the largest ``c`` and ``Σ c_i ω_i``."""
-    largest *= problem.lam * problem.y.size
-    if largest <= 0.0:
-        return 0.0
-    linear, quadratic = problem.lam * size, problem.lam * squared_norm
-    return min(1.0 / largest, linear / quadratic) if quadratic > 0.0 else 1.0 / largest
-
-
-def dual_value(
-    coef: np.ndarray, squared_norm: float, problem: Problem, size: float | None = None
-) -> float:
-    """``D(β)`` of ``β = lam m c`` itself.
-
-    Parameters are those of `best_multiple`.
-    """
-    if not is_hinge(problem.loss):
-        return _line(coef, squared_norm, problem).value(1.0)
-    size = float(coef @ problem.weight) if size is None else size
-    return dual_value_of(size, squared_norm, problem)
-
-
-@shared
-def dual_value_of(size: float, squared_norm: float, problem: Problem) -> float:
-    """`dual_value` with the hinge, from ``Σ c_i ω_i``."""
-    return problem.lam * size - 0.5 * problem.lam * squared_norm
-
-
-def _line(coef: np.ndarray, squared_norm: float, problem: Problem) -> DualLine:
-    quadratic = problem.lam * squared_norm
-    return DualLine(problem.loss, coef, problem.y, problem.weight, quadratic, problem.lam)
-
-
-def dual_bound(coef: np.ndarray, squared_norm: float, problem: Problem) -> float:
-    """Best ``D(θβ)`` over the feasible multiples of ``β = lam m c``; at least 0.
-
-    Parameters are those of `best_multiple`.
-    """
-    return dual_bounds(coef, squared_norm, 0.0, problem)[0]
-
-
-def dual_bounds(
-    coef: np.ndarray, squared_norm: float, norm_rounding: float, problem: Problem
-) -> tuple[float, float]:
-    """`dual_bound` as computed, and the same in the worst case of what rounding did.
-
-    Parameters are those of `best_multiple`, and the largest error of the squared norm.
-    """
-    if not is_hinge(problem.loss):
-        line = _line(coef, squared_norm, problem)
-        theta = line.best()
-        bound = line.bound(theta, problem.lam * norm_rounding)
-        return max(0.0, line.value(theta)), max(0.0, bound)
-    size, n_samples = float(coef @ problem.weight), problem.y.size
-    return dual_bounds_of(
-        float(coef.max()), size, squared_norm, norm_rounding, problem.lam, n_samples
-    )
+    coef, limits = np.ascontiguousarray(coef), limits_of(problem.loss)
+    return dual_bounds(problem.examples, limits, coef, squared_norm, 0.0, problem.lam)[0]

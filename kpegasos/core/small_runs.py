@@ -15,10 +15,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kpegasos.core.averaging import weight_of
+from kpegasos.core.certificate import (
+    SMALL,
+    Gaps,
+    best_multiple,
+    dual_bounds,
+    dual_value,
+    evaluate_held,
+    gaps_of,
+    is_impossible,
+    is_mostly_rounding,
+    limits_of,
+    objective_bounds,
+    total_loss,
+)
 from kpegasos.core.draws import draw_epochs
-from kpegasos.core.evaluation import SMALL, Gaps, evaluate_held, gaps_of, is_mostly_rounding, judge
 from kpegasos.core.loops import primal_steps
-from kpegasos.core.problem import Problem, best_multiple_of, dual_value_of
 from kpegasos.core.state import (
     BATCH_OFFSET,
     CLOCK,
@@ -28,12 +40,14 @@ from kpegasos.core.state import (
     STEPS,
     UNTESTED,
     Examples,
+    Iterate,
     LoopParameters,
     LoopState,
 )
 from kpegasos.core.views import HeldRows, as_two
 from kpegasos.core.working_sets import ENOUGH, SETS_DONE, new_working_sets, solve_sets
 from kpegasos.core.working_sets import LEFT as SETS_LEFT
+from kpegasos.losses.classification import HINGE
 from kpegasos.utils.boundary import (
     checked,
     require_indices,
@@ -55,6 +69,7 @@ N_COLUMNS = 12
 #: Most records of an ascent; a longer one is `LEFT`.
 MOST_ROUNDS = 12
 _primal_steps, _evaluate_held = primal_steps.__wrapped__, evaluate_held.__wrapped__
+_LIMITS = limits_of(HINGE)
 
 
 class SmallPairs(NamedTuple):
@@ -125,14 +140,14 @@ class SmallRuns(NamedTuple):
     numbers: np.ndarray
 
 
-class _Iterate(NamedTuple):
+class _Evaluated(NamedTuple):
     """An iterate that was evaluated.
 
     Attributes
     ----------
     coef, margins : ndarray of shape (n_samples,)
-    of : ndarray of shape (6,)
-        Objective and its upper bound, squared norm, additions, size, and the largest coefficient.
+    of : ndarray of shape (4,)
+        Objective and its upper bound, squared norm, and additions.
     """
 
     coef: np.ndarray
@@ -143,7 +158,7 @@ class _Iterate(NamedTuple):
 class _Run(NamedTuple):
     """A run over a pair."""
 
-    problem: Problem
+    lam: float
     examples: Examples
     rows: HeldRows
     rounding: np.ndarray
@@ -154,42 +169,37 @@ class _Run(NamedTuple):
 
 
 @compiled(fastmath=False, inner=True)
-def _evaluate(
-    run: _Run, state: LoopState, plain: float, stamped: float, clock: float, into: _Iterate
-) -> bool:
+def _evaluate(run: _Run, state: LoopState, iterate: Iterate, into: _Evaluated) -> bool:
     """Evaluate an iterate and raise the dual bounds; returns whether nothing is wrong."""
-    problem = run.problem
-    of, additions, of_loss, of_norm = _evaluate_held(
-        state,
-        run.examples,
-        run.rounding,
-        run.largest,
-        plain,
-        stamped,
-        clock,
-        into.coef,
-        into.margins,
+    lam, bounds, coef = run.lam, run.bounds, into.coef
+    norm, of_loss, of_norm, _, number = _evaluate_held(
+        state, run.examples, iterate, run.rounding, run.largest, _LIMITS, coef, into.margins
     )
-    loss, norm, size, largest = of[:4]
-    objective, upper, dual, proven, impossible = judge(
-        loss, norm, size, largest, of_loss, of_norm, problem.lam, into.coef.size, run.bounds[1]
-    )
-    run.bounds[0] = max(run.bounds[0], dual)
-    run.bounds[1] = max(run.bounds[1], proven)
-    for place, number in enumerate((objective, upper, norm, additions, size, largest)):
-        into.of[place] = number
+    loss = total_loss(run.examples, into.margins)
+    objective, upper = objective_bounds(loss, norm, of_loss, of_norm, lam, coef.size)
+    dual, proven = dual_bounds(run.examples, _LIMITS, coef, norm, of_norm, lam)
+    bounds[0], bounds[1] = max(bounds[0], dual), max(bounds[1], proven)
+    into.of[0], into.of[1], into.of[2], into.of[3] = objective, upper, norm, number
+    half = 0.5 * lam
+    impossible = is_impossible(upper, bounds[1], half * norm, half * of_norm)
     return math.isfinite(upper) and not impossible
 
 
 @compiled(fastmath=False, inner=True)
-def _gaps(run: _Run, iterate: _Iterate) -> Gaps:
+def _iterate(plain: float, stamped: float, clock: float) -> Iterate:
+    nothing = np.empty(0)
+    return Iterate(plain, stamped, clock, nothing, nothing)
+
+
+@compiled(fastmath=False, inner=True)
+def _gaps(run: _Run, iterate: _Evaluated) -> Gaps:
     """Gap of an iterate."""
     return gaps_of(iterate.of[0], iterate.of[1], run.bounds[0], run.bounds[1], False)
 
 
 @compiled(fastmath=False, inner=True)
 def _record(
-    run: _Run, state: LoopState, steps: int, last: float, returned: _Iterate, row: np.ndarray
+    run: _Run, state: LoopState, steps: int, last: float, returned: _Evaluated, row: np.ndarray
 ) -> float:
     """Write a record; returns the gap as computed."""
     gaps = _gaps(run, returned)
@@ -204,7 +214,7 @@ def _record(
 
 
 @compiled(fastmath=False, inner=True)
-def _reaches(run: _Run, iterate: _Iterate) -> tuple[bool, bool]:
+def _reaches(run: _Run, iterate: _Evaluated) -> tuple[bool, bool]:
     """Tell whether a gap is small enough, and whether rounding alone stands against it."""
     gaps = _gaps(run, iterate)
     reached = gaps.relative_proven <= run.tol
@@ -212,7 +222,9 @@ def _reaches(run: _Run, iterate: _Iterate) -> tuple[bool, bool]:
 
 
 @compiled(fastmath=False, inner=True)
-def _finish(run: _Run, iterate: _Iterate, status: int, row: np.ndarray, numbers: np.ndarray) -> int:
+def _finish(
+    run: _Run, iterate: _Evaluated, status: int, row: np.ndarray, numbers: np.ndarray
+) -> int:
     """Write the certificate of a run that is over; returns the status, or `LEFT`."""
     gaps, objective = _gaps(run, iterate), iterate.of[0]
     rounding = max(0.0, gaps.proven - gaps.computed)
@@ -236,8 +248,8 @@ def _pegasos(
     points: np.ndarray,
     most: int,
     average: int,
-    last: _Iterate,
-    returned: _Iterate,
+    last: _Evaluated,
+    returned: _Evaluated,
     records: np.ndarray,
 ) -> tuple[int, int, float]:
     """Run Pegasos; returns how it ended, its records, and the last gap as computed."""
@@ -246,10 +258,10 @@ def _pegasos(
         stop = min(points[number], most)
         _, start = _primal_steps(state, run.rows, draws, start, stop, run.examples, parameters)
         scale, clock = state.scalars[SCALE], state.scalars[CLOCK]
-        whole = _evaluate(run, state, unit * scale / stop, 0.0, clock, last)
+        whole = _evaluate(run, state, _iterate(unit * scale / stop, 0.0, clock), last)
         if average >= 0:
             weight = weight_of(average == 1, stop, unit)
-            whole &= _evaluate(run, state, weight * clock, weight, clock, returned)
+            whole &= _evaluate(run, state, _iterate(weight * clock, weight, clock), returned)
         if not whole:
             return LEFT, 0, 0.0
         gap = _record(run, state, stop, last.of[0], returned, records[number])
@@ -281,40 +293,40 @@ def _ascend(
     steps: int,
     gap: float,
     of_sets: np.ndarray,
-    last: _Iterate,
-    best: _Iterate,
+    last: _Evaluated,
+    best: _Evaluated,
     brief: bool,
     records: np.ndarray,
 ) -> tuple[int, int]:
     """Dual ascent from an iterate to ``tol``; returns how it ended, and its records."""
-    problem, n = run.problem, best.coef.size
-    theta = best_multiple_of(best.of[5], best.of[4], best.of[2], problem)
-    scale = theta * problem.lam * n
+    lam, n = run.lam, best.coef.size
+    theta = best_multiple(run.examples, _LIMITS, best.coef, best.of[2], lam)
+    scale = theta * lam * n
     beta, image = np.empty(n), np.empty(n)
     for i in range(n):
         beta[i] = min(max(scale * best.coef[i], 0.0), 1.0)
         image[i] = scale * best.margins[i]
     counters = np.zeros(4, dtype=np.int64)
-    counters[INHERITED] = math.ceil(min(theta * problem.lam * best.of[3], MOST_INHERITED))
+    counters[INHERITED] = math.ceil(min(theta * lam * best.of[3], MOST_INHERITED))
     nothing = np.empty(0)
     state = LoopState(beta, np.zeros(n), image, nothing, np.zeros(5), counters, np.zeros(1))
     adds = n > 0  # a literal would be another type
     sets = new_working_sets(of_sets[0], of_sets[2], of_sets[3], np.full(n, True), adds)
     sets.scalars[ENOUGH] = SAFE * run.tol
-    unit, idle, largest_dual = 1.0 / (problem.lam * n), 0, -math.inf
+    unit, idle, largest_dual = 1.0 / (lam * n), 0, -math.inf
     for number in range(records.shape[0]):
         sets.counts[SETS_LEFT], sets.counts[SETS_DONE] = of_sets[1], 0
         solve_sets(state, run.rows, sets, run.examples, unit)
         done = state.counters[STEPS]
         ends = brief or idle >= IDLE_ROUNDS or done >= MOST_EPOCHS * n
-        if not _evaluate(run, state, unit, 0.0, 0.0, last):
+        if not _evaluate(run, state, _iterate(unit, 0.0, 0.0), last):
             return LEFT, 0
         if last.of[0] <= best.of[0]:
             copy_into(last.coef, best.coef)
             copy_into(last.margins, best.margins)
             copy_into(last.of, best.of)
         before, gap = gap, _record(run, state, steps + done, last.of[0], best, records[number])
-        dual = dual_value_of(last.of[4], last.of[2], problem)
+        dual = dual_value(run.examples, last.coef, last.of[2], lam, 1.0)
         gained = gap < before or dual > largest_dual + LEAST_GAIN * abs(dual)
         idle = 0 if gained else idle + 1
         largest_dual = max(largest_dual, dual)
@@ -347,12 +359,10 @@ def _run_of(pairs: SmallPairs, number: int) -> _Run:
         largest = max(largest, abs(norms[a]))
     wide, narrow = as_two(values)
     view = HeldRows(wide, narrow, np.arange(n), np.zeros(n, dtype=np.int64), norms, offset)
-    loss = pairs.loss
-    problem = Problem(label, weight, lam, loss, None, False, 0.0)
-    examples = Examples(label, signed, loss)
+    examples = Examples(label, signed, pairs.loss)
     evaluations = pairs.evaluations if number == 0 else 0
     bounds = np.zeros(2)
-    return _Run(problem, examples, view, rounding, largest, bounds, evaluations, pairs.tol)
+    return _Run(lam, examples, view, rounding, largest, bounds, evaluations, pairs.tol)
 
 
 @compiled(fastmath=False, inner=True)
@@ -366,8 +376,8 @@ def _new_state(n_samples: int, averaged: bool) -> LoopState:
 
 
 @compiled(fastmath=False, inner=True)
-def _new_iterate(n_samples: int) -> _Iterate:
-    return _Iterate(np.empty(n_samples), np.empty(n_samples), np.empty(6))
+def _new_iterate(n_samples: int) -> _Evaluated:
+    return _Evaluated(np.empty(n_samples), np.empty(n_samples), np.empty(4))
 
 
 def _check_pairs(

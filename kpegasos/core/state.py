@@ -31,9 +31,9 @@ from kpegasos.core.averaging import (
 from kpegasos.core.draws import Sampling, check_sampling
 from kpegasos.core.steps import StepRule, check_step
 from kpegasos.core.views import check_view
-from kpegasos.losses.classification import HINGE, is_hinge
+from kpegasos.losses.classification import HINGE
 from kpegasos.utils.boundary import require_shape, require_shapes
-from kpegasos.utils.compiled import shared
+from kpegasos.utils.compiled import compiled
 from kpegasos.utils.validation import as_choice, as_flag, as_integer, optional
 
 #: Status codes that a loop returns.
@@ -273,15 +273,13 @@ class State:
         scale, clock, *_ = self.loop.scalars.tolist()
         steps, options = self.steps, self.options
         shares = combination(average, steps, scale, clock, self.lam, options.batch_size)
-        prefix = None
-        if average == "suffix":
-            prefix = self.suffix_snapshots.get(suffix_start(steps))
+        prefix = self.suffix_snapshots.get(suffix_start(steps), ()) if average == "suffix" else ()
         if options.projection or options.step is not None:  # folding sets the clock back
             over_t = has_clock_over_t(options.average)
             clock = 1.0 + math.log(steps) if over_t else float(steps)
             if options.step is not None:  # and the scale may have grown
                 clock /= SMALLEST_SCALE
-        return Iterate(*shares, prefix, clock)
+        return Iterate(*shares, clock, *prefix)
 
     def take_suffix_snapshot(self) -> None:
         """Keep the sums up to a power of two; only the last two can be asked for."""
@@ -294,12 +292,27 @@ class State:
             del snapshots[old]
 
 
-@shared
-def additions_of(
-    plain: float, stamped: float, largest_clock: float, number: float, size: float
-) -> float:
-    """`Iterate.additions` for a number of additions, of which none has come to more than a size."""
-    return number * (abs(plain) + 2.0 * stamped * largest_clock) * size
+@compiled(fastmath=False)
+def combine(
+    plain: float,
+    stamped: float,
+    total: np.ndarray,
+    stamped_total: np.ndarray,
+    prefix: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    """Write ``plain · total − stamped · (stamped_total + prefix)``; an empty prefix is none."""
+    for j in range(total.size):
+        combined = plain * total[j]
+        if stamped != 0.0:
+            combined -= stamped * stamped_total[j]
+            if prefix.size:
+                combined -= stamped * prefix[j]
+        out[j] = combined
+
+
+#: Of an iterate without a prefix.
+_NOTHING = np.empty(0)
 
 
 class Iterate(NamedTuple):
@@ -309,56 +322,32 @@ class Iterate(NamedTuple):
     ----------
     plain, stamped : float
         What plain and stamped sums are multiplied by.
-    prefix : tuple of ndarray or None
-        Sums of counts and of images up to the step where the suffix begins.
     largest_clock : float
         No stamp has been larger.
+    prefix_coefs, prefix_image : ndarray
+        Sums of counts and of images up to the step where a suffix begins, or empty.
     """
 
     plain: float
     stamped: float = 0.0
-    prefix: tuple[np.ndarray, np.ndarray] | None = None
     largest_clock: float = 0.0
+    prefix_coefs: np.ndarray = _NOTHING
+    prefix_image: np.ndarray = _NOTHING
 
     def coefficients(self, state: LoopState) -> np.ndarray:
         """Return coefficients ``c`` of ``w = Σ c_j ω_j s_j φ(x_j)``, of shape (n_samples,)."""
-        return self._combined(state.alpha, state.stamps, self.prefix and self.prefix[0])
-
-    def additions(self, state: LoopState, examples: Examples, counts: float | None = None) -> float:
-        """Tell how much its image may be off by, in units of a kernel value's spacing.
-
-        That is the number of additions times the most that sums have come to. With the hinge, in
-        units of the scale no count has been larger than it is now, and no dual variable larger than
-        one; else what they have come to is kept, and signs may double stamped sums. An addition is
-        rounded by half a spacing, folding may double that. ``counts`` is the sum of the weighted
-        counts for those that have it.
-        """
-        if not is_hinge(examples.loss):
-            counts = 2.0 * state.scalars.item(LARGEST_SIZE)
-        elif counts is None:
-            counts = float(state.alpha @ np.abs(examples.signed))
-        steps, inherited = state.counters.item(STEPS), state.counters.item(INHERITED)
-        return additions_of(
-            self.plain,
-            self.stamped,
-            self.largest_clock,
-            (steps + 4.0) * state.pulls.size + inherited,
-            counts + examples.label.size,
-        )
+        return self._combined(state.alpha, state.stamps, self.prefix_coefs)
 
     def image(self, state: LoopState) -> np.ndarray:
         """Image of w: margins or the primal vector, as the state holds that of q."""
-        return self._combined(state.image, state.stamped_image, self.prefix and self.prefix[1])
+        return self._combined(state.image, state.stamped_image, self.prefix_image)
 
     def _combined(
-        self, total: np.ndarray, stamped: np.ndarray, prefix: np.ndarray | None
+        self, total: np.ndarray, stamped_total: np.ndarray, prefix: np.ndarray
     ) -> np.ndarray:
-        if self.stamped == 0.0:
-            return self.plain * total
-        combined = self.plain * total - self.stamped * stamped
-        if prefix is not None:
-            combined -= self.stamped * prefix
-        return combined
+        out = np.empty(total.size)
+        combine(self.plain, self.stamped, total, stamped_total, prefix, out)
+        return out
 
 
 def new_state(

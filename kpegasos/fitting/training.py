@@ -21,7 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kpegasos.core.draws import stream_key
 from kpegasos.core.free_intercept import best_intercept, middle_of
-from kpegasos.core.problem import Problem, total_loss
+from kpegasos.core.problem import Problem, mean_loss
 from kpegasos.core.small_runs import SmallPairs
 from kpegasos.core.state import State
 from kpegasos.fitting.inputs import Settings
@@ -805,7 +805,7 @@ def _far_column(plan: FitPlan) -> str:
     np.divide(means, deviations, out=ratios, where=is_far & (deviations > 0.0))
     column, problem = int(np.abs(ratios).argmax()), plan.pairs[0].problem
     needed = ratios[column] * np.abs(problem.y).mean() / settings.intercept_scaling
-    nothing = total_loss(np.zeros(problem.y.size), problem) / problem.y.size
+    nothing = mean_loss(np.zeros(problem.y.size), problem)
     if not 0.5 * plan.pairs.lam.min() * needed**2 > _COSTS * nothing:
         return ""
     return (
@@ -820,15 +820,15 @@ def _lacks_intercept(result: Result, problem: Problem) -> bool:
     Of a small w rounding and ``tol`` may have chosen the sign.
     """
     decisions, examples = result.margins - result.margins.mean(), problem.examples
-    size, loss = float(decisions.std()), total_loss(result.margins, problem)
-    if not (size > 0.0 and loss > 0.5 * total_loss(np.zeros(decisions.size), problem)):
+    size, loss = float(decisions.std()), mean_loss(result.margins, problem)
+    if not (size > 0.0 and loss > 0.5 * mean_loss(np.zeros(decisions.size), problem)):
         return False
     losses = []
     factors = np.abs(problem.y).mean() / size * np.geomspace(0.1, 1e3, 9)
     for factor in (*factors, *-factors):
         scaled = factor * decisions
         own = scaled + middle_of(*best_intercept(scaled, examples))
-        losses.append([total_loss(own, problem), total_loss(factor * result.margins, problem)])
+        losses.append([mean_loss(own, problem), mean_loss(factor * result.margins, problem)])
     with_own, without = np.min(losses, axis=0)
     return bool(with_own < 0.5 * min(without, loss))
 
@@ -853,10 +853,10 @@ def _of_targets(problem: Problem, result: Result) -> str:
     farther = middle + _TIMIDITY * (result.margins - middle)
     if np.ptp(y) == 0.0 or result.status in CUT_SHORT:
         return ""
-    if total_loss(np.zeros(y.size), problem) == 0.0:
+    if mean_loss(np.zeros(y.size), problem) == 0.0:
         text = "the same for all, since every target is within epsilon of it"
         remedy = "reduce epsilon"
-    elif total_loss(farther, problem) < total_loss(result.margins, problem):
+    elif mean_loss(farther, problem) < mean_loss(result.margins, problem):
         text = "nearly the same for all, since C is small for targets of such a size"
         remedy = "increase C"
     else:

@@ -22,7 +22,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from kpegasos.core.evaluation import Sums, evaluate_held, loss_errors, steepness
+from kpegasos.core.certificate import (
+    Sums,
+    evaluate_held,
+    limits_of,
+    loss_errors,
+)
 from kpegasos.core.free_intercept import best_intercept, middle_of
 from kpegasos.core.state import (
     RESCALE,
@@ -38,7 +43,6 @@ from kpegasos.kernels.base import CallableKernel, Kernel
 from kpegasos.kernels.decision import Kept, gram_decision, kernel_decision
 from kpegasos.kernels.exact import ExactProducts
 from kpegasos.kernels.matrix import KernelMatrix
-from kpegasos.losses.classification import is_hinge
 from kpegasos.rows.budget import Grant
 from kpegasos.utils.boundary import checked_vectors, require_numbers
 from kpegasos.utils.validation import (
@@ -141,12 +145,10 @@ class Evaluated(NamedTuple):
         Primal vector, the coordinate of the constant feature last; from features only.
     loss_rounding, norm_rounding : float
         Largest error that rounding may make of the mean loss and of ``‖w‖²``.
+    margin_rounding : float
+        That of a margin, of which a free intercept is no part.
     additions : float
-        What `Iterate.additions` says of its image.
-    sums : Sums or None
-        Sums over the examples, where they were at hand.
-    offset : float
-        Of a free intercept: what margins have beyond the constant feature's, where they have both.
+        See `kpegasos.core.certificate.additions`.
     intercept : float or None
         The intercept that margins have, where it is free and the best for this w has been found.
     interval : tuple of float or None
@@ -159,9 +161,8 @@ class Evaluated(NamedTuple):
     vector: np.ndarray | None = None
     loss_rounding: float = 0.0
     norm_rounding: float = 0.0
+    margin_rounding: float = 0.0
     additions: float = 0.0
-    sums: Sums | None = None
-    offset: float = 0.0
     intercept: float | None = None
     interval: tuple[float, float] | None = None
 
@@ -169,11 +170,6 @@ class Evaluated(NamedTuple):
     def is_free(self) -> bool:
         """Whether the intercept is free, and has been found."""
         return self.intercept is not None
-
-    @property
-    def size(self) -> float | None:
-        """``Σ |c_i| ω_i``, where it is at hand."""
-        return None if self.sums is None else self.sums.size
 
 
 class Factor(ABC):
@@ -204,43 +200,6 @@ class Factor(ABC):
     @abstractmethod
     def sums(self, coef: np.ndarray) -> np.ndarray:
         """``Zᵀ @ coef``."""
-
-
-def evaluated_at_once(
-    iterates: Sequence[Iterate],
-    state: LoopState,
-    examples: Examples,
-    rounding: np.ndarray,
-    largest: float,
-) -> list[Evaluated]:
-    """Iterates of a state whose image are margins, in one compiled pass.
-
-    Parameters
-    ----------
-    iterates : sequence of Iterate
-        Without a prefix.
-    state : LoopState
-    examples : Examples
-    rounding : ndarray of shape (n_samples,), float64
-        The kernel value of examples i and j is off by ``rounding[i] + rounding[j]`` at the most.
-    largest : float
-        No kernel value is larger.
-    """
-    coefs, margins = np.empty((2, len(iterates), examples.label.size))
-    found = []
-    for iterate, coef, margin in zip(iterates, coefs, margins, strict=True):
-        numbers = iterate.plain, iterate.stamped, iterate.largest_clock
-        fields, additions, of_loss, of_norm = evaluate_held(
-            state, examples, rounding, largest, *numbers, coef, margin
-        )
-        of = Sums(*fields)
-        if not is_hinge(examples.loss):
-            error = of_loss + of.size * float(rounding.max(initial=0.0))
-            of_loss *= steepness(examples.loss, margin, examples.label, error)
-        found.append(
-            Evaluated(coef, margin, of.squared_norm, None, of_loss, of_norm, additions, of)
-        )
-    return found
 
 
 # --- decisions on new examples --------------------------------------------------------------------
@@ -472,6 +431,9 @@ class RowSource(ABC):
         Those computed before any run, until one claims them.
     kernel_offset : float
         B², which is added to kernel values; 0 without a constant feature.
+    rounding : float or ndarray of shape (n_samples,)
+        The kernel value of examples i and j is off by ``rounding[i] + rounding[j]`` at the most; 0
+        where values, or features, are the problem itself.
     tolerated_error : float
         Error of a kernel value for which the kernel is not blamed, although the certificate takes
         the values as they are.
@@ -488,6 +450,7 @@ class RowSource(ABC):
     evaluations: int = 0
     unclaimed: int = 0
     kernel_offset: float = 0.0
+    rounding: np.ndarray | float = 0.0
     unchanging: bool = False
 
     def __init_subclass__(cls, *, unchanging: bool = False, **options: Any) -> None:
@@ -509,12 +472,12 @@ class RowSource(ABC):
         state: LoopState,
         examples: Examples,
         *,
-        free: bool = False,
+        shift: float | None = None,
     ) -> list[Evaluated]:
         """Return coefficients, margins and norm of some iterates of a state.
 
-        Where the intercept is ``free``, and will be found anew, rows that can leave it out of the
-        margins: what is added here and taken off there would leave its rounding.
+        Where the intercept is free, and will be found anew, margins and norm are without what is
+        constant: the feature's part, and ``shift``, which has been added to the image.
         """
 
     @abstractmethod
@@ -578,19 +541,22 @@ class RowSource(ABC):
 
     # --- a free intercept, of rows with a constant feature ---
 
-    def margin_rounding(self, evaluated: Evaluated, examples: Examples) -> float:
-        """Bound how far off a margin of an iterate's coefficients is, settled or not."""
-        return 0.0
-
-    @property
+    @cached_property
     def rounding_of_each(self) -> np.ndarray:
-        """Bound how far off kernel values are: that of i and j by the sum of two entries."""
-        raise NotImplementedError
+        """`rounding` as a vector."""
+        # A copy: what may not be written to would be another type, and compiled for by itself.
+        return np.full(self.n_samples, self.rounding, dtype=np.float64)
 
     @property
     def largest(self) -> float:
         """No kernel value is larger, B² included."""
         raise NotImplementedError
+
+    @property
+    def radius(self) -> float:
+        """No ``φ(x_i)`` is longer, the constant feature left out."""
+        in_values = 2.0 * float(np.max(self.rounding)) + 4.0 * _EPS * self.largest
+        return math.sqrt(max(0.0, self.largest - self.kernel_offset) + in_values)
 
     def move_image(self, image: np.ndarray, step: float, offset: float) -> float:
         """Add to the intercept of an image, which then has this offset.
@@ -598,10 +564,6 @@ class RowSource(ABC):
         Returns what that does to the rounding of its w, in additions.
         """
         raise NotImplementedError
-
-    def without_constant(self, evaluated: Evaluated, examples: Examples) -> Evaluated:
-        """Take what is constant out of margins and norm of an iterate, and count its rounding."""
-        return evaluated
 
     # --- of features, or of kernel rows ---
 
@@ -664,9 +626,6 @@ class KernelSource(RowSource):
 
     Attributes
     ----------
-    rounding : float or ndarray of shape (n_samples,)
-        That of examples i and j is off by ``rounding[i] + rounding[j]`` at the most; 0 where the
-        values are the problem itself.
     exact : ExactProducts or None
         The same values in float64, where they can be had.
     points : TrainingPoints or None
@@ -675,7 +634,6 @@ class KernelSource(RowSource):
 
     #: Memory that the rows may take; whoever builds them may ask for it.
     grant: Grant | None = None
-    rounding: np.ndarray | float = 0.0
     exact: ExactProducts | None = None
     points: TrainingPoints | None = None
 
@@ -727,36 +685,18 @@ class KernelSource(RowSource):
         state: LoopState,
         examples: Examples,
         *,
-        free: bool = False,
+        shift: float | None = None,
     ) -> list[Evaluated]:
         """Return coefficients, margins and norm of some iterates of a state."""
-        if all(iterate.prefix is None for iterate in iterates):
-            return evaluated_at_once(iterates, state, examples, self.rounding_of_each, self.largest)
-        coefs = [iterate.coefficients(state) for iterate in iterates]
-        signed = [coef * examples.signed for coef in coefs]
-        margins = [iterate.image(state) for iterate in iterates]
-        return [
-            self._with_rounding(
-                Evaluated(coef, margin, float(coef_signed @ margin)),
-                examples,
-                iterate.additions(state, examples),
-            )
-            for iterate, coef, coef_signed, margin in zip(
-                iterates, coefs, signed, margins, strict=True
-            )
-        ]
-
-    @cached_property
-    def rounding_of_each(self) -> np.ndarray:
-        """`rounding` as a vector."""
-        # A copy: what may not be written to would be another type, and compiled for by itself.
-        return np.full(self.n_samples, self.rounding, dtype=np.float64)
-
-    def margin_rounding(self, evaluated: Evaluated, examples: Examples) -> float:
-        """Bound how far off a margin of an iterate is, settled or not."""
-        size, of_each = np.abs(evaluated.coef * examples.signed), self.rounding_of_each
-        of_values = float(size @ of_each) + float(size.sum()) * float(of_each.max())
-        return of_values + evaluated.additions * _EPS * self.largest
+        coefs, margins = np.empty((2, len(iterates), examples.label.size))
+        known, found = (self.rounding_of_each, self.largest, limits_of(examples.loss)), []
+        for iterate, coef, margin in zip(iterates, coefs, margins, strict=True):
+            sums = Sums(*evaluate_held(state, examples, iterate, *known, coef, margin))
+            evaluated = Evaluated(coef, margin, sums.squared_norm, None, *sums[1:])
+            if shift is not None:
+                evaluated = self._without_constant(evaluated, examples, shift * iterate.plain)
+            found.append(evaluated)
+        return found
 
     def move_image(self, image: np.ndarray, step: float, offset: float) -> float:
         """Add to the intercept of an image, which then has this offset."""
@@ -765,14 +705,16 @@ class KernelSource(RowSource):
         largest = float(np.abs(image).max()) + abs(offset)
         return 1.0 + largest / (self.largest * image.size)
 
-    def without_constant(self, evaluated: Evaluated, examples: Examples) -> Evaluated:
+    def _without_constant(
+        self, evaluated: Evaluated, examples: Examples, shift: float
+    ) -> Evaluated:
         """Take what is constant out of margins and norm of an iterate, and count its rounding."""
         signed, largest = evaluated.coef * examples.signed, float(np.abs(evaluated.margins).max())
         size, total = float(np.abs(signed).sum()), float(signed.sum())
         of_feature = self.kernel_offset * total
         own = SUM_ROUNDING * self.kernel_offset * size
-        own += 4.0 * _EPS * (largest + abs(of_feature) + abs(evaluated.offset))
-        margins = evaluated.margins - (of_feature + evaluated.offset)
+        own += 4.0 * _EPS * (largest + abs(of_feature) + abs(shift))
+        margins = evaluated.margins - (of_feature + shift)
         terms = signed * margins
         error = evaluated.norm_rounding + abs(total) * own
         error += margins.size * _EPS * float(np.abs(terms).sum())
@@ -780,32 +722,8 @@ class KernelSource(RowSource):
             margins=margins,
             squared_norm=float(terms.sum()),
             norm_rounding=error,
+            margin_rounding=evaluated.margin_rounding + own,
             additions=evaluated.additions + own / (_EPS * self.largest),
-            offset=0.0,
-        )
-
-    def _with_rounding(
-        self, evaluated: Evaluated, examples: Examples, additions: float
-    ) -> Evaluated:
-        """Say how far off an iterate's losses and norm may be."""
-        weight, coef = np.abs(examples.signed), np.abs(evaluated.coef)
-        size = float(coef @ weight)
-        of_sums = additions * _EPS * self.largest
-        if isinstance(self.rounding, np.ndarray):
-            weighted = self.rounding * weight
-            of_values, average = float(coef @ weighted), float(weighted.sum())
-        else:
-            of_values, average = size * self.rounding, weight.size * self.rounding
-        # The sum over the examples rounds the squared norm, whose terms come to this at the most.
-        of_norm = 0.5 * weight.size * _EPS * size * size * self.largest
-        of_loss = of_sums + of_values + size * average / weight.size
-        if not is_hinge(examples.loss):
-            error = of_sums + of_values + size * float(np.max(self.rounding))
-            of_loss *= steepness(examples.loss, evaluated.margins, examples.label, error)
-        return evaluated._replace(
-            loss_rounding=of_loss,
-            norm_rounding=size * (of_sums + 2.0 * of_values) + of_norm,
-            additions=additions,
         )
 
     def settle(
@@ -816,8 +734,7 @@ class KernelSource(RowSource):
         losses: bool = True,
     ) -> Evaluated:
         """Compute margins again, of those examples whose loss or coefficient may not be zero."""
-        label, signed, loss = examples
-        signed, weight = evaluated.coef * signed, np.abs(signed)
+        signed, weight = evaluated.coef * examples.signed, np.abs(examples.signed)
         size = np.abs(signed)
         of_values = float(size.sum()) * self.rounding + float((size * self.rounding).sum())
         intercept = evaluated.intercept or 0.0
@@ -827,11 +744,11 @@ class KernelSource(RowSource):
             before = before + 2.0 * _EPS * (np.abs(evaluated.margins) + abs(intercept))
         needed = signed != 0.0
         if losses:
-            needed |= loss_errors(loss, evaluated.margins, label, before) > 0.0
+            needed |= loss_errors(examples, evaluated.margins, before) > 0.0
         margins, rounding = _margins_again(self, own, signed, needed, before, evaluated.is_free)
         while losses and evaluated.is_free:  # the best intercept may let others have a loss
             low, high = best_intercept(margins, examples)
-            new = sum(loss_errors(loss, margins + b, label, rounding) for b in (low, high)) > 0.0
+            new = sum(loss_errors(examples, margins + b, rounding) for b in (low, high)) > 0.0
             evaluated = evaluated._replace(interval=(low, high), intercept=middle_of(low, high))
             if not (new & ~needed).any():
                 break
@@ -839,10 +756,9 @@ class KernelSource(RowSource):
             margins, rounding = _margins_again(self, own, signed, needed, before, evaluated.is_free)
         squared_norm, size_of_terms = float(signed @ margins), float(np.abs(signed * margins).sum())
         margins = margins + (evaluated.intercept or 0.0)
-        of_losses = loss_errors(loss, margins, label, rounding)
+        of_losses = loss_errors(examples, margins, rounding)
         return evaluated._replace(
             margins=margins,
-            sums=None,
             squared_norm=squared_norm,
             loss_rounding=float(weight @ of_losses) / signed.size,
             norm_rounding=float((size * rounding)[signed != 0.0].sum())

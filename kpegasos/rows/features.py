@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from kpegasos.core.evaluation import loss_errors, steepness
+from kpegasos.core.certificate import additions, limits_of, loss_errors, steepest
 from kpegasos.core.state import Examples, Iterate, LoopState
 from kpegasos.core.views import CsrView, DenseView, dense_margins, sparse_margins
 from kpegasos.rows.base import (
@@ -223,24 +223,26 @@ class FeatureRows(RowSource, unchanging=True):
         state: LoopState,
         examples: Examples,
         *,
-        free: bool = False,
+        shift: float | None = None,
     ) -> list[Evaluated]:
         """Return coefficients, margins, norm and vector of some iterates of a state."""
         vectors = [iterate.image(state) for iterate in iterates]
-        if free:
+        if shift is not None:
             for vector in vectors:
                 vector[-1] = 0.0
-        margins = self.margins(np.stack(vectors, axis=1))
+        margins = np.ascontiguousarray(self.margins(np.stack(vectors, axis=1)).T)
         found, in_sum = [], 0.5 * (self.image_size + 2) * _EPS
-        for iterate, vector, margin in zip(iterates, vectors, margins.T, strict=True):
-            additions, squared_norm = iterate.additions(state, examples), float(vector @ vector)
-            length, error = squared_norm**0.5, additions * _EPS * self.largest**0.5
-            of_loss = of_margin = (in_sum + _EPS) * length * self.largest**0.5
-            of_loss *= steepness(examples.loss, margin, examples.label, of_margin)
+        limits = limits_of(examples.loss)
+        for iterate, vector, margin in zip(iterates, vectors, margins, strict=True):
+            number, squared_norm = additions(state, examples, iterate), float(vector @ vector)
+            length, error = squared_norm**0.5, number * _EPS * self.largest**0.5
+            of_margin = (in_sum + _EPS) * length * self.largest**0.5
+            of_loss = of_margin * steepest(examples, limits, margin, of_margin)
             # The norm of what belongs to the coefficients may be another.
             of_norm = error * (2.0 * length + error) + in_sum * squared_norm
-            coef, more = iterate.coefficients(state), (of_loss, of_norm, additions)
-            found.append(Evaluated(coef, margin, squared_norm, vector, *more))
+            of_coefs = of_margin + number * _EPS * self.largest
+            of_vector = squared_norm, vector, of_loss, of_norm, of_coefs, number
+            found.append(Evaluated(iterate.coefficients(state), margin, *of_vector))
         return found
 
     def settle(self, evaluated: Evaluated, examples: Examples, *, losses: bool = True) -> Evaluated:
@@ -268,7 +270,7 @@ class FeatureRows(RowSource, unchanging=True):
         larger = max(0.0, longest * longest - evaluated.squared_norm)
         in_sum = 0.5 * (self.image_size + 4) * _EPS
         margin_errors = in_sum * margin_sizes
-        of_losses = loss_errors(examples.loss, evaluated.margins, examples.label, margin_errors)
+        of_losses = loss_errors(examples, evaluated.margins, margin_errors)
         of_losses *= np.abs(examples.signed)
         return evaluated._replace(
             loss_rounding=min(evaluated.loss_rounding, of_losses.sum() / self.n_samples),
@@ -282,17 +284,6 @@ class FeatureRows(RowSource, unchanging=True):
         if length is None:
             length = longest_row(self.X, largest_magnitude(self.X))
         return length * length + self.kernel_offset
-
-    @property
-    def rounding_of_each(self) -> np.ndarray:
-        """None, as features are the problem itself."""
-        return np.zeros(self.n_samples)
-
-    def margin_rounding(self, evaluated: Evaluated, examples: Examples) -> float:
-        """Bound how far off a margin of an iterate's coefficients is, settled or not."""
-        length = float(np.linalg.norm(self.image_of(evaluated)))
-        in_sum = (0.5 * (self.image_size + 2) + 1.0) * _EPS * length * self.largest**0.5
-        return in_sum + evaluated.additions * _EPS * self.largest
 
     def move_image(self, image: np.ndarray, step: float, offset: float) -> float:
         """Add to the intercept of an image, which then has this offset; its w is not rounded."""

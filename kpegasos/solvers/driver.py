@@ -25,20 +25,22 @@ import numpy as np
 
 from kpegasos.core import free_intercept
 from kpegasos.core.averaging import has_clock_over_t
-from kpegasos.core.draws import IndexStream
-from kpegasos.core.evaluation import (
+from kpegasos.core.certificate import (
     SMALL,
     Gaps,
+    dual_bounds,
     gaps_of,
     is_impossible,
     is_mostly_rounding,
-    judge,
+    limits_of,
+    objective_bounds,
     slopes,
+    total_loss,
 )
-from kpegasos.core.problem import Problem, dual_bounds, total_loss
+from kpegasos.core.draws import IndexStream
+from kpegasos.core.problem import Problem
 from kpegasos.core.state import ROW_HITS, STEPS, Iterate, LoopParameters, State
 from kpegasos.core.steps import rates_of
-from kpegasos.losses import is_hinge
 from kpegasos.rows.base import Algorithm, Evaluated, RowSource, Steps
 from kpegasos.solvers.result import History, Record, Result
 from kpegasos.solvers.stopping import PAUSED, Interrupted, Stopper, interruptible
@@ -216,7 +218,8 @@ class Certifier:
         tol: float | None = None,
     ) -> None:
         self._problem, self._rows, self._state = problem, rows, state
-        self._indefinite, self._hinge = indefinite, is_hinge(problem.loss)
+        self._indefinite, self._limits = indefinite, limits_of(problem.loss)
+        self._examples = problem.examples
         self.stopper, self.tol = stopper, tol
         self._best_dual: Evaluation | None = None
         # What was asked for, and what was found.
@@ -229,33 +232,27 @@ class Certifier:
 
     def evaluate(self, evaluated: Evaluated, settled: bool = False) -> Evaluation:
         """Judge an iterate, and raise the dual bounds of the state."""
-        problem, state = self._problem, self._state
+        problem, state, dual = self._problem, self._state, math.nan
         if problem.free_intercept and not settled:
             evaluated = self._with_best_intercept(evaluated)
         if problem.free_intercept or problem.loss.regression:
             evaluated = self._with_own_rounding(evaluated, settled)
-        sums, dual = evaluated.sums, math.nan
-        coef, norm, error = evaluated.coef, evaluated.squared_norm, evaluated.norm_rounding
-        if sums is None:
-            loss, size = total_loss(evaluated.margins, problem), float(coef @ problem.weight)
-            largest = float(coef.max())
-        else:
-            loss, size, largest = sums.loss, sums.size, sums.largest
-        known = evaluated.loss_rounding, error, problem.lam, coef.size, state.proven_bound
-        objective, upper, best, proven, impossible = judge(loss, norm, size, largest, *known)
+        norm, of_norm = evaluated.squared_norm, evaluated.norm_rounding
+        coef, margins = map(np.ascontiguousarray, (evaluated.coef, evaluated.margins))
+        loss, errors = total_loss(self._examples, margins), (evaluated.loss_rounding, of_norm)
+        objective, upper = objective_bounds(loss, norm, *errors, problem.lam, coef.size)
         if state.certified:
             if problem.free_intercept:
-                best, proven = self._dual_with_intercept(evaluated)
-                impossible = True  # maybe
-            elif not self._hinge:
-                best, proven = dual_bounds(coef, norm, error, problem)
-                impossible = True  # maybe
-            dual, state.best_dual = best, max(state.best_dual, best)
+                dual, proven = self._dual_with_intercept(evaluated)
+            else:
+                of_problem = self._examples, self._limits
+                dual, proven = dual_bounds(*of_problem, coef, norm, of_norm, problem.lam)
+            state.best_dual = max(state.best_dual, dual)
             state.proven_bound = max(state.proven_bound, proven)
         found = Evaluation(evaluated, objective, upper, dual, settled)
         if not settled and (self._best_dual is None or not dual <= self._best_dual.dual):
             self._best_dual = found
-        if impossible and state.certified and self._is_impossible(found):
+        if state.certified and self._is_impossible(found):
             if self._indefinite is not None:
                 raise ValueError(self._indefinite)
             state.certified = False
@@ -263,12 +260,13 @@ class Certifier:
 
     def _with_best_intercept(self, evaluated: Evaluated) -> Evaluated:
         """Return an iterate with the best intercept, which is not a part of its norm."""
-        examples = self._problem.examples
-        evaluated = self._rows.without_constant(evaluated, examples)
-        low, high = free_intercept.best_intercept(evaluated.margins, examples)
-        own = free_intercept.middle_of(low, high)
+        low, high = free_intercept.best_intercept(evaluated.margins, self._examples)
+        intercept = free_intercept.middle_of(low, high)
+        margins = evaluated.margins + intercept
         return evaluated._replace(
-            margins=evaluated.margins + own, intercept=own, interval=(low, high), sums=None
+            margins=margins,
+            intercept=intercept,
+            interval=(low, high),
         )
 
     def _with_own_rounding(self, evaluated: Evaluated, settled: bool) -> Evaluated:
@@ -277,17 +275,17 @@ class Certifier:
         A target is what is left of a number that an offset was taken off. A decision is taken off
         it, and an epsilon, which may leave little of either. The offset makes the intercept larger.
         """
-        problem, rows, margins = self._problem, self._rows, evaluated.margins
-        examples, own = problem.examples, np.zeros(margins.size)
+        problem, margins, examples = self._problem, evaluated.margins, self._examples
+        own = np.zeros(margins.size)
         if problem.free_intercept:
             own += self._intercept_rounding(evaluated)
         if problem.loss.regression:
             own += 2.0 * _EPS * (np.abs(margins) + np.abs(problem.y))
         if problem.offset != 0.0:
-            _, intercept = rows.primal(evaluated, examples)
+            _, intercept = self._rows.primal(evaluated, examples)
             own += 0.5 * _EPS * abs(intercept + problem.offset)
-        each = rows.margin_rounding(evaluated, examples) + own
-        steepest, known = slopes(examples.loss, margins, examples.label, each), 0.0
+        each = evaluated.margin_rounding + own
+        steepest, known = slopes(examples, margins, each), 0.0
         if problem.free_intercept and not settled:  # what rows know is of other decisions
             own = each
         else:
@@ -302,19 +300,14 @@ class Certifier:
 
     def _dual_with_intercept(self, evaluated: Evaluated) -> tuple[float, float]:
         """Dual value of an iterate that meets the constraint of a free intercept, and a bound."""
-        rows, examples = self._rows, self._problem.examples
-        _, intercept = rows.primal(evaluated, examples)
-        margin_rounding = rows.margin_rounding(evaluated, examples)
-        in_values = 2.0 * float(rows.rounding_of_each.max())
-        in_values += 4.0 * _EPS * rows.largest
         return free_intercept.dual_bounds(
             evaluated.coef,
             evaluated.margins,
-            intercept,
+            self._rows.primal(evaluated, self._examples)[1],
             evaluated.squared_norm,
             evaluated.norm_rounding,
-            margin_rounding + self._intercept_rounding(evaluated),
-            math.sqrt(max(0.0, rows.largest - rows.kernel_offset) + in_values),
+            evaluated.margin_rounding + self._intercept_rounding(evaluated),
+            self._rows.radius,
             self._problem,
         )
 
@@ -405,7 +398,7 @@ class Certifier:
         """
         if self._best_known(evaluation) is not evaluation:
             return self._best_known(evaluation)
-        examples, best_dual, found = self._problem.examples, self._best_dual, evaluation
+        examples, best_dual, found = self._examples, self._best_dual, evaluation
         gap = max(0.0, evaluation.objective - self._state.best_dual)
         account = OnAccount(self._rows, self._state, counts=True)
         with account, suppress(CutShort), heeding(self._patience()):
@@ -676,13 +669,9 @@ class SolverRun(ABC):
 
     def evaluated(self, iterates: list[Iterate]) -> list[Evaluated]:
         """Return some iterates of the state as the rows see them."""
+        free = {"shift": self.shift} if self.problem.free_intercept else {}
         with alone_with(self.rows):
-            free = {"free": True} if self.problem.free_intercept else {}
-            found = self.rows.evaluate(iterates, self.state.loop, self.examples, **free)
-        if self.shift:
-            pairs = zip(found, iterates, strict=True)
-            found = [each._replace(offset=self.shift * of.plain) for each, of in pairs]
-        return found
+            return self.rows.evaluate(iterates, self.state.loop, self.examples, **free)
 
     def reaches(self, tol: float, stopper: Stopper) -> bool:
         """Tell whether the relative gap of the returned iterate is at most this, with its rounding.

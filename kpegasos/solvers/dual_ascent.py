@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from kpegasos.core.certificate import best_multiple, limits_of
 from kpegasos.core.draws import IndexStream
 from kpegasos.core.loops import dual_steps
-from kpegasos.core.problem import Problem, best_multiple
+from kpegasos.core.problem import Problem
 from kpegasos.core.small_runs import MOST_INHERITED
 from kpegasos.core.state import (
     INHERITED,
@@ -166,9 +167,10 @@ class DualAscent(SolverRun):
         """Make an ascent that begins where a Pegasos run ended, on its account and history."""
         problem, rows = run.problem, run.rows
         _, returned = run.evaluate()
-        evaluated = returned.evaluated
-        theta = best_multiple(evaluated.coef, evaluated.squared_norm, problem, evaluated.size)
-        scale = theta * problem.lam * problem.y.size
+        evaluated, lam, loss = returned.evaluated, problem.lam, problem.loss
+        of_run = run.examples, limits_of(loss), evaluated.coef, evaluated.squared_norm
+        theta = best_multiple(*of_run, lam)
+        scale = theta * lam * problem.y.size
         state = new_state(
             rows.n_samples,
             rows.image_size,
@@ -178,13 +180,13 @@ class DualAscent(SolverRun):
             # A key of its own: the ascent draws what the run would not have drawn.
             (*run.state.spawn_key, 0, 0),
         )
-        beta, loss = state.loop.alpha, problem.loss
+        beta = state.loop.alpha
         np.clip(scale * evaluated.coef, loss.lower, loss.upper, out=beta)
         size = float(np.abs(beta) @ problem.weight)
         state.loop.scalars[SIZE] = state.loop.scalars[LARGEST_SIZE] = size
         state.loop.image[:] = scale * rows.image_of(evaluated)
         # An addition of an ascent may come to the sum of all β, over lam m.
-        inherited = theta * problem.lam * evaluated.additions
+        inherited = theta * lam * evaluated.additions
         if not is_hinge(loss):  # which counts what sums have come to once more
             inherited /= 1.0 + 2.0 * size / problem.y.size
         state.loss, state.free_intercept = problem.loss, problem.free_intercept

@@ -15,21 +15,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kpegasos.core.certificate import Sums, best_multiple, limits_of
 from kpegasos.core.draws import MOST_DRAWS
-from kpegasos.core.evaluation import Sums, judge, roundings
 from kpegasos.core.path import (
     BEFORE_PAUSE,
     CELL,
     HARD,
     active_examples,
+    certify_cells,
     follow,
     gap_of_each,
     gather,
     new_path,
-    path_sums,
     remove_held_out,
 )
-from kpegasos.core.problem import Problem, best_multiple
+from kpegasos.core.problem import Problem
 from kpegasos.core.small_runs import SAFE
 from kpegasos.core.state import (
     INHERITED,
@@ -311,7 +311,8 @@ def _by_ascents(
             to_w = Iterate(1.0 / (own.lam * n_samples))
             with alone_with(rows):
                 (evaluated,) = rows.evaluate([to_w], before, own.examples)
-            factor = best_multiple(evaluated.coef, evaluated.squared_norm, own)
+            norm, limits = evaluated.squared_norm, limits_of(own.loss)
+            factor = best_multiple(own.examples, limits, evaluated.coef, norm, own.lam)
             np.minimum(1.0, factor * before.alpha, out=state.loop.alpha)
             state.loop.image[:] = factor * before.image
             state.loop.counters[INHERITED] = before.counters[[STEPS, INHERITED]].sum()
@@ -574,27 +575,19 @@ class PathRun:
         path, rows, cells = self.path, self.rows, slice(first, self.n_solved)
         n_samples, lams = rows.n_samples, path.lams[cells]
         coefs, margins = np.empty((2, lams.size, n_samples))
-        sums = np.empty((lams.size, len(Sums._fields)))
-        path_sums(path, first, rows.rounding_of_each, coefs, margins, sums)
-        of_cells = Sums(*sums.T)
-        number = path.additions[cells] + 4.0  # as `Iterate.additions` counts them
-        additions = np.asarray(number * (1.0 / (lams * n_samples)) * (of_cells.counts + n_samples))
-        found = np.empty((3, lams.size))
-        of_loss, of_norm = roundings(of_cells, additions, n_samples, rows.largest)
-        for k, values in enumerate(sums.tolist()):
-            each, errors = Sums(*values), (of_loss.item(k), of_norm.item(k))
-            coef, margin = coefs[k], margins[k]
-            known = each.loss, each.squared_norm, each.size, each.largest, *errors
-            objective, upper, _, bound, doubtful = judge(*known, lams.item(k), n_samples, 0.0)
-            found[:, k] = objective, bound, abs(upper - bound) / objective
-            if doubtful or not found[2, k] <= self.tol:
-                norm = each.squared_norm
-                own = Evaluated(coef, margin, norm, None, *errors, additions.item(k), each)
-                margins[k], found[:, k] = self._certified(first + k, own, stopper)
+        numbers = np.empty((lams.size, len(Sums._fields) + 3))
+        certify_cells(path, first, rows.rounding_of_each, rows.largest, coefs, margins, numbers)
+        objectives, upper_bounds, bounds = numbers.T[-3:].copy()
+        gaps = np.abs(upper_bounds - bounds) / objectives
+        is_impossible = (bounds > objectives) | (numbers[:, 0] + numbers[:, 2] < 0.0)
+        for k in np.flatnonzero(~(gaps <= self.tol) | is_impossible).tolist():
+            sums = Sums(*numbers[k, :-3].tolist())
+            evaluated = Evaluated(coefs[k], margins[k], sums[0], None, *sums[1:])
+            certified = self._certified(first + k, evaluated, stopper)
+            margins[k], (objectives[k], bounds[k], gaps[k]) = certified
         coefs *= path.signed[path.folds[cells]]
         intercepts = self._view.kernel_offset * coefs.sum(axis=1)
         alphas, n_sets = path.alphas[cells], path.n_sets[cells]
-        objectives, bounds, gaps = found
         return Solutions(alphas, coefs, intercepts, margins, objectives, bounds, gaps, n_sets)
 
     def _certified(

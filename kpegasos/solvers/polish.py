@@ -17,7 +17,8 @@ import numpy as np
 from scipy.linalg import lapack
 
 from kpegasos.core import interior
-from kpegasos.core.problem import Problem, dual_value, primal
+from kpegasos.core.certificate import dual_value
+from kpegasos.core.problem import Problem, primal
 from kpegasos.core.small_runs import IDLE_ROUNDS, LEAST_GAIN, MOST_EPOCHS, SAFE
 from kpegasos.core.state import STEPS
 from kpegasos.core.working_sets import (
@@ -275,7 +276,8 @@ class WorkingSetAscent(DualAscent):
         # one that does not.
         dual = last.dual
         if not self.problem.free_intercept:
-            dual = dual_value(last.coef, last.squared_norm, self.problem, last.evaluated.size)
+            lam = self.problem.lam
+            dual = dual_value(self.examples, last.coef, last.squared_norm, lam, 1.0)
         gained = self._gap < before or dual > self._largest_dual + LEAST_GAIN * abs(dual)
         self._idle_rounds = 0 if gained else self._idle_rounds + 1
         self._largest_dual = max(self._largest_dual, dual)

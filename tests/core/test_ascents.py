@@ -11,7 +11,14 @@ from solver_cases import LOSSES, TWO_LOSSES
 
 from kpegasos import losses
 from kpegasos.core import interior
-from kpegasos.core.evaluation import DualLine, largest_multiple, loss_errors, steepness
+from kpegasos.core.certificate import (
+    best_multiple,
+    dual_bounds,
+    dual_value,
+    limits_of,
+    loss_errors,
+    steepest,
+)
 from kpegasos.core.state import Examples, LoopParameters, PegasosOptions, new_state
 from kpegasos.core.views import KernelView
 from kpegasos.core.working_sets import DONE, ENOUGH, LEFT, SETS_DONE, ascend, new_working_sets
@@ -40,42 +47,46 @@ def test_working_sets_reach_the_optimum(loss, size):
 
 
 @EACH
-def test_dual_line_is_the_dual_and_its_best_the_best_multiple(loss):
-    case = FewPoints(loss)
+def test_dual_value_is_the_dual_and_its_bound_that_of_the_best_multiple(loss):
+    case, limits = FewPoints(loss), limits_of(loss)
     rng = np.random.default_rng(2)
     beta = 0.5 * np.clip(rng.normal(size=N), max(loss.lower, -2.0), min(loss.upper, 2.0))
     coef = beta / (LAM * N)
     vector = coef * case.examples.signed
-    line = DualLine(loss, coef, case.y, case.weight, LAM * vector @ case.K @ vector, LAM)
+    norm = vector @ case.K @ vector
 
     def dual(theta):
         gains = [loss.gain(theta * b, y) for b, y in zip(beta, case.y, strict=True)]
-        return case.weight @ gains / N - 0.5 * LAM * theta**2 * vector @ case.K @ vector
+        return case.weight @ gains / N - 0.5 * LAM * theta**2 * norm
 
     for theta in (0.0, 0.3, 1.0):
-        assert_allclose(line.value(theta), dual(theta), rtol=1e-12, atol=1e-14)
-        assert line.bound(theta, 0.0) <= line.value(theta)
-        assert line.bound(theta, 0.1) <= line.value(theta) - 0.049 * theta**2
-    most = min(largest_multiple(loss, beta), 50.0)
-    best = max(dual(theta) for theta in np.linspace(0.0, most, 1001))
-    assert line.value(line.best()) >= best - 1e-9
-    assert line.bound(line.best(), 0.0) <= case.optimum() + 1e-12
-    nothing = DualLine(loss, np.zeros(N), case.y, case.weight, 0.0, LAM)
-    assert nothing.value(nothing.best()) == 0.0
+        value = dual_value(case.examples, coef, norm, LAM, theta)
+        assert_allclose(value, dual(theta), rtol=1e-12, atol=1e-14)
+    ends = [end / b for b in beta for end in (loss.lower, loss.upper) if b and end / b > 0.0]
+    theta = best_multiple(case.examples, limits, coef, norm, LAM)
+    assert theta <= min([*ends, np.inf])
+    multiples = np.linspace(0.0, min([*ends, 2.0 * theta]), 100_001)
+    value, bound = dual_bounds(case.examples, limits, coef, norm, 0.0, LAM)
+    assert value == pytest.approx(max(0.0, dual(theta)), rel=1e-12)
+    assert value >= max(map(dual, multiples)) - 1e-9
+    assert bound <= min(value, case.optimum() + 1e-12)
+    _, bound = dual_bounds(case.examples, limits, coef, norm, 0.1 * norm, LAM)
+    assert bound <= max(dual(theta) - 0.05 * LAM * theta**2 * norm for theta in multiples) + 1e-9
+    assert dual_bounds(case.examples, limits, np.zeros(N), 0.0, 0.0, LAM) == (0.0, 0.0)
 
 
 @EACH
 def test_errors_of_losses_bound_what_errors_of_decisions_do(loss):
     case, rng = FewPoints(loss), np.random.default_rng(3)
     decisions, errors = 2.0 * rng.normal(size=N), rng.uniform(0.0, 0.7, N)
-    bounds = loss_errors(loss, decisions, case.y, errors)
+    bounds = loss_errors(case.examples, decisions, errors)
     book = naive_losses.LOSSES[case.name]
     for share in np.linspace(-1.0, 1.0, 21):
         for i in range(N):
             there = book(decisions[i] + share * errors[i], case.y[i], **case.parameters)
             here = book(decisions[i], case.y[i], **case.parameters)
             assert abs(there - here) <= bounds[i] + 1e-12
-    slope = steepness(loss, decisions, case.y, float(errors.max()))
+    slope = steepest(case.examples, limits_of(loss), decisions, float(errors.max()))
     assert (bounds <= slope * errors.max() + 1e-12).all()
     assert np.isfinite(bounds).all()
     if np.isfinite(loss.lipschitz):

@@ -38,7 +38,7 @@ def test_combination_is_the_sum_over_all_steps(average, t, shrinking):
         prefixes[step] = clock * q - stamped
     prefix = prefixes[suffix_start(t)] if average == "suffix" else None
     shares = combination(average, t, scale, clock, lam, k)
-    iterate = Iterate(*shares, None if prefix is None else (prefix, prefix))
+    iterate = Iterate(*shares, clock, *(() if prefix is None else (prefix, prefix)))
     state = new_state(3, 0, PegasosOptions(), 1.0, 0).loop._replace(alpha=q, stamps=stamped)
     result = iterate.coefficients(state)
     assert_allclose(result, naive.average(iterates, average), rtol=1e-12, atol=1e-14)

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from kpegasos import FeatureRows, make_rows
 from kpegasos.core.loops import dual_steps, primal_steps
-from kpegasos.core.path import CELL, follow, gather, path_sums, remove_held_out
+from kpegasos.core.path import CELL, certify_cells, follow, gather, remove_held_out
 from kpegasos.core.state import Examples, LoopParameters, PegasosOptions, new_state
 from kpegasos.core.views import (
     CsrView,
@@ -92,11 +92,11 @@ def table():
             | of_path
             | {"members": np.arange(2), "moves": np.ones(2), "first": 0, "last": N_PATH},
         ),
-        "path sums": (
-            path_sums,
-            {"path": path, "first": 0, "rounding": np.zeros(N_PATH)}
+        "certify": (
+            certify_cells,
+            {"path": path, "first": 0, "rounding": np.zeros(N_PATH), "largest": 1.0}
             | {"coefs": np.zeros((3, N_PATH)), "margins": np.zeros((3, N_PATH))}
-            | {"sums": np.zeros((3, 7))},
+            | {"numbers": np.zeros((3, 8))},
         ),
     }
 
@@ -170,7 +170,7 @@ REFUSED = [
     ("cells must be indices from 0 to 5", ["remove"], each("cells", put(1, 6), put(1, -1))),
     ("members must be indices", ["remove"], each("members", put(1, N_PATH))),
     (HELD, ["remove"], [missing(1)]),
-    (f"first and last {BETWEEN} 6", ["path sums"], each("first", 4, -1)),
+    (f"first and last {BETWEEN} 6", ["certify"], each("first", 4, -1)),
 ]
 #: Arrays whose lengths loops need not look at: what `FeatureRows` has checked, what they do not
 #: read, and lists that may be shorter.

@@ -1,7 +1,5 @@
 """Iterates and their sums in one pass: what numpy finds in many; and their rounding."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,9 +7,19 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from kpegasos import GramRows, linear_rows
-from kpegasos.core.evaluation import Sums, dual_bounds_of, evaluate_held, roundings
+from kpegasos.core.certificate import (
+    Sums,
+    additions,
+    dual_bounds,
+    evaluate_held,
+    limits_of,
+    total_loss,
+)
 from kpegasos.core.state import Examples, Iterate, PegasosOptions, new_state
+from kpegasos.losses import HINGE
 from kpegasos.rows.base import Evaluated
+
+EPS = np.finfo(np.float64).eps
 
 
 def some_state(n_samples, seed, average="weighted"):
@@ -26,45 +34,53 @@ def some_state(n_samples, seed, average="weighted"):
     return state, Examples(label, label * rng.random(n_samples)), rng.random(n_samples)
 
 
-def evaluated(iterate, state, examples, rounding):
-    """Coefficients and margins of an iterate, and what `evaluate_held` returns of it."""
+def evaluated(iterate, state, examples, rounding, largest=1.0):
+    """Coefficients and margins of an iterate, and the `Sums` of it."""
     coef, margin = np.empty((2, examples.label.size))
-    numbers = iterate.plain, iterate.stamped, iterate.largest_clock
-    of, *others = evaluate_held(state, examples, rounding, 1.0, *numbers, coef, margin)
-    return coef, margin, Sums(*of), *others
+    limits = limits_of(examples.loss)
+    sums = evaluate_held(state, examples, iterate, rounding, largest, limits, coef, margin)
+    return coef, margin, Sums(*sums)
 
 
 @given(st.integers(1, 70), st.integers(0, 99))
 def test_sums_are_those_of_numpy(n_samples, seed):
     state, examples, rounding = some_state(n_samples, seed)
-    weight = np.abs(examples.signed)
-    for iterate in (Iterate(0.5), Iterate(2.0, 0.7, None, 3.0)):
-        coef, margin, of, additions, *errors = evaluated(iterate, state, examples, rounding)
-        assert_array_equal(coef, iterate.coefficients(state))
-        assert_array_equal(margin, iterate.image(state))
-        expected = [
-            weight @ np.maximum(0.0, 1.0 - examples.label * margin),
-            (coef * examples.signed) @ margin,
-            coef @ weight,
-            coef.max(),
-            (coef * weight) @ rounding,
-            weight @ rounding,
-            state.alpha @ weight,
-        ]
-        assert_allclose(of, expected, rtol=1e-12, atol=1e-12)
-        assert additions == iterate.additions(state, examples, of.counts)
-        assert tuple(errors) == roundings(of, additions, n_samples, 1.0)
+    weight, prefix = np.abs(examples.signed), np.random.default_rng(seed).random((2, n_samples))
+    for plain, stamped, prefixes in ((0.5, 0.0, []), (2.0, 0.7, []), (2.0, 0.7, prefix)):
+        iterate = Iterate(plain, stamped, 3.0, *prefixes)
+        coef, margin, of = evaluated(iterate, state, examples, rounding, 17.0)
+        of_coefs, of_image = prefixes if len(prefixes) else (0.0, 0.0)
+        exact = plain * state.alpha - stamped * (state.stamps + of_coefs)
+        assert_allclose(coef, exact, rtol=1e-12, atol=1e-12)
+        exact = plain * state.image - stamped * (state.stamped_image + of_image)
+        assert_allclose(margin, exact, rtol=1e-12, atol=1e-12)
+        signed, size = coef * examples.signed, np.abs(coef) @ weight
+        assert_allclose(of.squared_norm, signed @ margin, rtol=1e-11, atol=1e-12)
+        loss = weight @ np.maximum(0.0, 1.0 - examples.label * margin)
+        assert_allclose(total_loss(examples, margin), loss, rtol=1e-12)
+        # Every term of the rounding.
+        assert of.additions == additions(state, examples, iterate)
+        shares = plain + 2.0 * stamped * 3.0
+        assert_allclose(of.additions, 4.0 * shares * (state.alpha @ weight + n_samples))
+        of_values, of_sums = (np.abs(coef) * weight) @ rounding, of.additions * EPS * 17.0
+        of_loss = of_sums + of_values + size * (weight @ rounding) / n_samples
+        assert_allclose(of.loss_rounding, of_loss, rtol=1e-12)
+        of_norm = size * (of_sums + 2.0 * of_values) + n_samples * EPS / 2 * size**2 * 17.0
+        assert_allclose(of.norm_rounding, of_norm, rtol=1e-12)
+        of_margin = of_sums + of_values + size * rounding.max()
+        assert_allclose(of.margin_rounding, of_margin, rtol=1e-12)
 
 
 def test_last_iterate_needs_no_stamped_image_and_others_arrays_of_one_length():
     state, examples, rounding = some_state(9, 0, average=None)
-    coef, margin, *_ = evaluated(Iterate(0.5), state, examples, rounding)
+    coef, margin, _ = evaluated(Iterate(0.5), state, examples, rounding)
     assert_array_equal(coef, 0.5 * state.alpha)
     assert_array_equal(margin, 0.5 * state.image)
     for name, iterate, wrong, noise in (
         ("stamped_image", Iterate(0.5, 1.0), state, rounding),
         ("rounding", Iterate(0.5), state, rounding[1:]),
         ("image", Iterate(0.5), state._replace(image=state.image[1:]), rounding),
+        ("prefix_image", Iterate(0.5, 0.0, 0.0, np.ones(9), np.ones(8)), state, rounding),
     ):
         with pytest.raises(ValueError, match=rf"^{name} must have shape \(9,\), got \("):
             evaluated(iterate, wrong, examples, noise)
@@ -73,25 +89,15 @@ def test_last_iterate_needs_no_stamped_image_and_others_arrays_of_one_length():
 @pytest.mark.pure_python
 def test_dual_bound_loses_what_its_sum_may_be_rounded_by():
     """``θ ≤ 5`` times a sum of 2, which 4 terms and a few numbers beside them have rounded."""
-    dual, proven = dual_bounds_of(0.5, 20.0, 0.0, 0.0, 0.1, 4)
+    ones, coef = Examples(np.ones(4), np.full(4, 10.0)), np.full(4, 0.5)
+    dual, proven = dual_bounds(ones, limits_of(HINGE), coef, 0.0, 0.0, 0.1)
     assert dual == pytest.approx(10.0)
     assert dual - proven == pytest.approx(10.0 * 18.0 * np.finfo(float).eps, rel=0.1)
-    assert dual_bounds_of(1.0, np.inf, np.inf, 0.0, 0.1, 4) == (0.0, 0.0)
+    far = np.full(4, np.inf)
+    assert dual_bounds(ones, limits_of(HINGE), far, np.inf, 0.0, 0.1) == (0.0, 0.0)
 
 
 # --- what rounding may do to a certificate, term by term -----------------------------------------
-
-EPS = np.finfo(np.float64).eps
-
-
-def test_roundings_have_every_term():
-    size, of_values, rounding, additions, n_samples, largest = 3.0, 5e-14, 7e-14, 11.0, 13, 17.0
-    sums = SimpleNamespace(size=size, of_values=of_values, rounding=rounding)
-    of_loss, of_norm = roundings(sums, additions, n_samples, largest)
-    in_margin = additions * EPS * largest + of_values
-    assert_allclose(of_loss, in_margin + size * rounding / n_samples, rtol=1e-12)
-    in_sum = n_samples * EPS / 2 * size**2 * largest
-    assert_allclose(of_norm, size * (in_margin + of_values) + in_sum, rtol=1e-12)
 
 
 @pytest.fixture(params=["each", "all"])
@@ -107,19 +113,6 @@ def case(request):
     margins = rows.gram @ (coef * examples.signed)
     iterate = Evaluated(coef, margins, float(coef * examples.signed @ margins))
     return rows, examples, iterate, np.broadcast_to(rounding, 7)
-
-
-def test_rounding_of_an_iterate_has_every_term(case):
-    rows, examples, iterate, rounding = case
-    weight = np.abs(examples.signed)
-    S, R = iterate.coef @ weight, iterate.coef @ (weight * rounding)
-    in_margin = 11.0 * EPS * rows.largest + R
-    found = rows._with_rounding(iterate, examples, 11.0)
-    expected = in_margin + S * (weight @ rounding) / 7
-    if np.ptp(rounding) == 0.0:  # errors of all values alike, whatever the weights
-        expected = in_margin + S * rounding[0]
-    assert_allclose(found.loss_rounding, expected, rtol=1e-12)
-    assert_allclose(found.norm_rounding, S * (in_margin + R) + 3.5 * EPS * S**2 * rows.largest)
 
 
 def test_rounding_of_a_settled_iterate_has_every_term(case):

@@ -1,0 +1,540 @@
+"""What a run may claim of an iterate: objective, dual value and gap, with all rounding.
+
+Margins and norms come with bounds on what rounding did to them. Put in their worst case, they
+make a value that P(w) does not exceed, ``upper_bound``, and one that the optimum is not below,
+``proven_bound``. ``objective`` and ``best_dual`` are the same as computed. All are functions of
+arrays, which compiled runs and the interpreter call alike; what a free intercept adds is in
+`kpegasos.core.free_intercept`.
+
+With the conjugate ℓ* of the loss, weak duality says for coefficients β in the box of the loss
+
+    D(β) = (1/m) Σ ω_i (-ℓ*(-s_i β_i; y_i)) - lam/2 ‖w_β‖²  ≤  min P,
+    w_β = (1/(lam m)) Σ β_i ω_i s_i φ(x_i).
+
+An iterate ``w = Σ c_j ω_j s_j φ(x_j)`` has ``β = lam m c``; every multiple of it within the box is
+a bound. The hinge has the best in closed form; for any other loss it is found by a search along the
+line, on which D is concave.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kpegasos.core.state import (
+    INHERITED,
+    LARGEST_SIZE,
+    STEPS,
+    Examples,
+    Iterate,
+    LoopState,
+    combine,
+)
+from kpegasos.losses.base import gain, pull, value
+from kpegasos.losses.classification import is_hinge
+from kpegasos.utils.boundary import checked, require_shapes
+from kpegasos.utils.compiled import compiled, shared
+
+_EPS = float(np.finfo(np.float64).eps)
+#: ``lower``, ``upper`` and ``lipschitz`` of a loss, which compiled code cannot ask it for.
+Limits = tuple[float, float, float]
+
+
+def limits_of(loss: Any) -> Limits:
+    """Return the `Limits` of a loss."""
+    return float(loss.lower), float(loss.upper), float(loss.lipschitz)
+
+
+# --- iterates whose margins are held --------------------------------------------------------------
+
+
+@compiled(fastmath=False)
+def additions(state: LoopState, examples: Examples, iterate: Iterate) -> float:
+    """Bound how far the image of an iterate is off, in units of a kernel value's spacing.
+
+    That is the number of additions times the most that sums have come to. With the hinge, in units
+    of the scale no count has been larger than it is now, and no dual variable larger than one; else
+    what they have come to is kept, and signs may double stamped sums. An addition is rounded by
+    half a spacing, folding may double that.
+    """
+    size = 0.0
+    if is_hinge(examples.loss):
+        for i in range(state.alpha.size):
+            size += state.alpha[i] * abs(examples.signed[i])
+    else:
+        size = 2.0 * state.scalars[LARGEST_SIZE]
+    number = (state.counters[STEPS] + 4.0) * state.pulls.size + state.counters[INHERITED]
+    shares = abs(iterate.plain) + 2.0 * iterate.stamped * iterate.largest_clock
+    return number * shares * (size + state.alpha.size)
+
+
+@compiled(fastmath={"reassoc"})
+def total_loss(examples: Examples, margins: np.ndarray) -> float:
+    """``Σ ω_i ℓ(f(x_i), y_i)``."""
+    total = 0.0
+    for i in range(margins.size):
+        total += abs(examples.signed[i]) * value(examples.loss, margins[i], examples.label[i])
+    return total
+
+
+class Sums(NamedTuple):
+    """Sums over the examples of an iterate whose margins are held, and largest errors.
+
+    Attributes
+    ----------
+    squared_norm : float
+        ``Σ c_i ω_i s_i f(x_i)``.
+    loss_rounding, norm_rounding : float
+        Largest error of the mean loss and of ``‖w‖²``.
+    margin_rounding : float
+        Largest error of a margin.
+    additions : float
+        See `additions`.
+    """
+
+    squared_norm: float
+    loss_rounding: float
+    norm_rounding: float
+    margin_rounding: float
+    additions: float
+
+
+@compiled(fastmath={"reassoc"}, inner=True)
+def sums_of(
+    examples: Examples,
+    rounding: np.ndarray,
+    largest: float,
+    limits: Limits,
+    n_additions: float,
+    coefs: np.ndarray,
+    margins: np.ndarray,
+) -> tuple[float, float, float, float, float]:
+    """Compute `Sums` of coefficients and margins; the arguments are those of `evaluate_held`."""
+    squared_norm = size = of_values = average = most = 0.0
+    for i in range(coefs.size):
+        weight = abs(examples.signed[i])
+        weighted = weight * abs(coefs[i])
+        squared_norm += coefs[i] * examples.signed[i] * margins[i]
+        size += weighted
+        of_values += weighted * rounding[i]
+        average += weight * rounding[i]
+        most = max(most, rounding[i])
+    of_sums = n_additions * _EPS * largest
+    of_loss, of_margin = of_sums + of_values + size * average / coefs.size, of_sums + of_values
+    of_margin += size * most
+    of_loss *= steepest(examples, limits, margins, of_margin)
+    # The sum over the examples rounds the squared norm, whose terms come to this at the most.
+    of_norm = size * (of_sums + 2.0 * of_values) + 0.5 * coefs.size * _EPS * largest * size * size
+    return squared_norm, of_loss, of_norm, of_margin, n_additions
+
+
+def _check(
+    state: LoopState,
+    examples: Examples,
+    iterate: Iterate,
+    rounding: np.ndarray,
+    largest: float,
+    limits: Limits,
+    coefs: np.ndarray,
+    margins: np.ndarray,
+) -> None:
+    shape = examples.label.shape
+    stamped = state.stamped_image if iterate.stamped else state.image
+    arrays = {"stamps": state.stamps, "image": state.image, "stamped_image": stamped}
+    if iterate.prefix_coefs.size:
+        arrays |= {"prefix_coefs": iterate.prefix_coefs, "prefix_image": iterate.prefix_image}
+    require_shapes(
+        shape,
+        signed=examples.signed,
+        alpha=state.alpha,
+        rounding=rounding,
+        coefs=coefs,
+        margins=margins,
+        **arrays,
+    )
+
+
+@checked(_check)
+@compiled(fastmath=False)
+def evaluate_held(
+    state: LoopState,
+    examples: Examples,
+    iterate: Iterate,
+    rounding: np.ndarray,
+    largest: float,
+    limits: Limits,
+    coefs: np.ndarray,
+    margins: np.ndarray,
+) -> tuple[float, float, float, float, float]:
+    """Evaluate an iterate of a state whose image are margins.
+
+    A named tuple is made by code of Python, which Ctrl-C ends without a result: numba goes on with
+    none, and crashes. So the fields of `Sums` are returned without it.
+
+    Parameters
+    ----------
+    state : LoopState
+    examples : Examples
+    iterate : Iterate
+    rounding : ndarray of shape (n_samples,), float64
+        The kernel value of examples i and j is off by ``rounding[i] + rounding[j]`` at the most.
+    largest : float
+        No kernel value is larger.
+    limits : tuple of float
+        See `Limits`.
+    coefs, margins : ndarray of shape (n_samples,), float64
+        Written to.
+    """
+    plain, stamped = iterate.plain, iterate.stamped
+    combine(plain, stamped, state.alpha, state.stamps, iterate.prefix_coefs, coefs)
+    combine(plain, stamped, state.image, state.stamped_image, iterate.prefix_image, margins)
+    number = additions(state, examples, iterate)
+    return sums_of(examples, rounding, largest, limits, number, coefs, margins)
+
+
+# --- objective and dual value ---------------------------------------------------------------------
+
+
+@shared
+def _sum_rounding(n_samples: int) -> float:
+    """Return the relative rounding of a sum over the examples, and of a few numbers beside it."""
+    return (0.5 * n_samples + 16.0) * _EPS
+
+
+@shared
+def objective_bounds(
+    loss: float,
+    squared_norm: float,
+    loss_rounding: float,
+    norm_rounding: float,
+    lam: float,
+    n_samples: int,
+) -> tuple[float, float]:
+    """``P(w)`` as computed, and what it is at most, whatever rounding did."""
+    half = 0.5 * lam
+    objective = half * squared_norm + loss / n_samples
+    error = loss_rounding + half * norm_rounding
+    return objective, objective + error + _sum_rounding(n_samples) * abs(objective)
+
+
+#: Steps of the search along the line; each takes off more than a third of the range.
+_STEPS = 60
+_GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
+#: Range, relative to its end, at which the search is over: D is flat there.
+_NARROW = 1e-9
+#: Roundings of a gain, relative to the terms that it is made of, at the most.
+_ROUNDINGS = 16.0
+
+
+@compiled()
+def gain_sums(examples: Examples, factor: float, coef: np.ndarray) -> tuple[float, float]:
+    """``Σ ω gain(factor · c)``, and what the sum's terms are made of: no less than their sizes."""
+    total = size = 0.0
+    for i in range(coef.size):
+        beta, weight = factor * coef[i], abs(examples.signed[i])
+        each = gain(examples.loss, beta, examples.label[i])
+        total += weight * each
+        size += weight * (abs(each) + 2.0 * abs(beta * examples.label[i]))
+    return total, size
+
+
+@compiled()
+def dual_value(
+    examples: Examples, coef: np.ndarray, squared_norm: float, lam: float, theta: float
+) -> float:
+    """``D(θβ)`` of ``β = lam m c``, as computed.
+
+    Parameters
+    ----------
+    examples : Examples
+    coef : ndarray of shape (n_samples,)
+        ``c`` of ``w = Σ c_j ω_j s_j φ(x_j)``; non-negative with the hinge.
+    squared_norm : float
+        ``‖w‖²``.
+    lam, theta : float
+    """
+    total, _ = gain_sums(examples, theta * lam * coef.size, coef)
+    return total / coef.size - 0.5 * theta * theta * lam * max(0.0, squared_norm)
+
+
+@compiled()
+def largest_multiple(limits: Limits, coef: np.ndarray, unit: float) -> float:
+    """Return the largest θ with ``θ · unit · c`` in the box of a loss; infinite without an end."""
+    least = most = 0.0
+    for i in range(coef.size):
+        least, most = min(least, coef[i]), max(most, coef[i])
+    theta = math.inf
+    if most > 0.0:
+        theta = limits[1] / (unit * most)
+    if least < 0.0:
+        theta = min(theta, limits[0] / (unit * least))
+    return theta
+
+
+@compiled()
+def best_multiple(
+    examples: Examples, limits: Limits, coef: np.ndarray, squared_norm: float, lam: float
+) -> float:
+    """Compute the θ that maximises ``D(θβ)`` over the multiples in the box; of a search, nearly.
+
+    Parameters are those of `dual_value`, and the `Limits` of the loss.
+    """
+    most = largest_multiple(limits, coef, lam * coef.size)
+    if is_hinge(examples.loss):
+        linear, _ = gain_sums(examples, lam, coef)
+        quadratic = lam * squared_norm
+        if most == math.inf:  # every multiple is zero
+            return 0.0
+        return min(most, linear / quadratic) if quadratic > 0.0 else most
+    most *= 1.0 - 4.0 * _EPS  # or a product may be rounded up beyond the box
+    if most <= 0.0 or not coef.any():
+        return 0.0
+    high = min(1.0, most)
+    before = dual_value(examples, coef, squared_norm, lam, 0.5 * high)
+    now = dual_value(examples, coef, squared_norm, lam, high)
+    while now > before and high < most:  # towards the far end, if it is far
+        high = min(most, 2.0 * high)
+        before, now = now, dual_value(examples, coef, squared_norm, lam, high)
+    low, best, of_best = 0.0, high, now
+    left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+    of_left = dual_value(examples, coef, squared_norm, lam, left)
+    of_right = dual_value(examples, coef, squared_norm, lam, right)
+    for _ in range(_STEPS):
+        if of_left > of_best:
+            best, of_best = left, of_left
+        if of_right > of_best:
+            best, of_best = right, of_right
+        if high - low <= _NARROW * high:
+            break
+        if of_left < of_right:
+            low, left, of_left = left, right, of_right
+            right = low + _GOLDEN * (high - low)
+            of_right = dual_value(examples, coef, squared_norm, lam, right)
+        else:
+            high, right, of_right = right, left, of_left
+            left = high - _GOLDEN * (high - low)
+            of_left = dual_value(examples, coef, squared_norm, lam, left)
+    return best
+
+
+@compiled(fastmath=False)
+def dual_bounds(
+    examples: Examples,
+    limits: Limits,
+    coef: np.ndarray,
+    squared_norm: float,
+    norm_rounding: float,
+    lam: float,
+) -> tuple[float, float]:
+    """Best ``D(θβ)`` over the multiples in the box, as computed and in the worst case; at least 0.
+
+    Parameters are those of `best_multiple`, and the largest error of the squared norm.
+    """
+    n_samples = coef.size
+    if is_hinge(examples.loss):
+        linear, _ = gain_sums(examples, lam, coef)
+        least = linear - _sum_rounding(n_samples) * abs(linear)
+        norm, most = lam * squared_norm, largest_multiple(limits, coef, lam * n_samples)
+        if most == math.inf:
+            return 0.0, 0.0
+        found = _largest_on_line(linear, norm, most)
+        bound = _largest_on_line(least, norm + lam * norm_rounding, most)
+        return max(0.0, found), max(0.0, bound)
+    theta = best_multiple(examples, limits, coef, squared_norm, lam)
+    total, size = gain_sums(examples, theta * lam * n_samples, coef)
+    quadratic = 0.5 * theta * theta * lam * (max(0.0, squared_norm) + norm_rounding)
+    bound = (total - (n_samples + _ROUNDINGS) * _EPS * size) / n_samples - quadratic
+    bound -= _ROUNDINGS * _EPS * (abs(total) / n_samples + quadratic)
+    return max(0.0, dual_value(examples, coef, squared_norm, lam, theta)), max(0.0, bound)
+
+
+@compiled(fastmath=False, inner=True)
+def _largest_on_line(linear: float, quadratic: float, most: float) -> float:
+    """Maximise ``θ · linear − θ²/2 · quadratic`` over ``θ ≤ most``; no norm is negative."""
+    quadratic = max(0.0, quadratic)
+    theta = min(most, linear / quadratic) if quadratic > 0.0 else most
+    return theta * linear - 0.5 * theta * theta * quadratic
+
+
+# --- gaps -----------------------------------------------------------------------------------------
+
+#: Relative contradiction up to which no kernel is blamed: values of which nobody has said how they
+#: are rounded may be off.
+_DOUBT = 1e-5
+#: A gap's share of rounding that is accepted where a gap was asked for, and where none was.
+_SHARE_WITH_TOL, _SHARE = 0.1, 0.25
+#: Relative rounding that nobody would see.
+_INVISIBLE = 1e-8
+#: Relative rounding that is not worth a kernel value where no gap was asked for.
+SMALL = 1e-6
+
+
+@shared
+def is_impossible(objective: float, bound: float, norm_term: float, norm_rounding: float) -> bool:
+    """Check whether values contradict a positive semi-definite kernel, beyond what rounding does.
+
+    A squared norm is not negative, and no dual value exceeds a primal one.
+
+    Parameters
+    ----------
+    objective : float
+        At most, whatever rounding did.
+    bound : float
+        Of the optimum, in the worst case.
+    norm_term, norm_rounding : float
+        ``lam/2 ‖w‖²`` as computed, and its largest error.
+    """
+    doubt = _DOUBT * abs(objective)
+    return norm_term + norm_rounding < -doubt or bound > objective + doubt
+
+
+class Gaps(NamedTuple):
+    """The gap of an iterate, with its rounding or without; NaN where nothing is certified.
+
+    Attributes
+    ----------
+    dual_bound : float
+        What the optimum is not below.
+    computed, proven, told : float
+        As the values say, with all rounding, and as a record says it: with the rounding where
+        nobody would see that.
+    apart : float
+        Rounding that is not in ``told``.
+    relative_computed, relative_proven, relative_told : float
+        The same, divided by the objective.
+    """
+
+    dual_bound: float
+    computed: float
+    proven: float
+    told: float
+    apart: float
+    relative_computed: float
+    relative_proven: float
+    relative_told: float
+
+
+@shared
+def gaps_of(
+    objective: float, upper_bound: float, best_dual: float, proven_bound: float, settled: bool
+) -> Gaps:
+    """Compute the gap of an iterate; ``settled`` where its margins have been computed again."""
+    computed = max(0.0, objective - best_dual)
+    proven = abs(upper_bound - proven_bound)
+    if not settled:  # values that contradict each other are wrong by as much at least
+        proven = max(proven, best_dual - objective)
+    told, apart = proven, max(0.0, proven - computed)
+    if apart > _INVISIBLE * objective:
+        told = computed
+    else:
+        apart = 0.0
+    return Gaps(
+        proven_bound,
+        computed,
+        proven,
+        told,
+        apart,
+        relative(computed, objective),
+        relative(proven, objective),
+        relative(told, objective),
+    )
+
+
+@shared
+def relative(gap: float, objective: float) -> float:
+    """Divide a gap by the objective, which may be zero where a loss may be."""
+    if objective > 0.0:
+        return gap / objective
+    if math.isnan(objective) or math.isnan(gap):
+        return math.nan
+    return math.inf if gap > 0.0 else 0.0
+
+
+@shared
+def is_mostly_rounding(gap: float, rounding: float, objective: float, tol: float) -> bool:
+    """Check whether a gap is rounding to too large a part; ``tol`` is NaN where none was asked for.
+
+    Parameters
+    ----------
+    gap : float
+        As computed.
+    rounding : float
+        What is to be added to it.
+    objective, tol : float
+    """
+    share, seen = (_SHARE, SMALL) if math.isnan(tol) else (_SHARE_WITH_TOL, 0.1 * tol)
+    return rounding > max(share * gap, seen * objective)
+
+
+# --- how steep a loss is --------------------------------------------------------------------------
+
+
+@compiled(inner=True)
+def _steepest_within(
+    loss: Any, decision: float, label: float, error: float, lipschitz: float
+) -> float:
+    """Return how steep a loss is at the most, wherever the decision is within its error."""
+    low, high = decision - error, decision + error
+    # A convex loss that is zero at both ends is zero between them, and steepest at an end.
+    if not (value(loss, low, label) > 0.0 or value(loss, high, label) > 0.0):
+        return 0.0
+    if lipschitz < math.inf:
+        return lipschitz
+    return max(abs(pull(loss, low, label)), abs(pull(loss, high, label)))
+
+
+@compiled()
+def _slopes(
+    examples: Examples, limits: Limits, margins: np.ndarray, errors: np.ndarray, out: np.ndarray
+) -> None:
+    for i in range(margins.size):
+        margin, label = margins[i], examples.label[i]
+        out[i] = _steepest_within(examples.loss, margin, label, errors[i], limits[2])
+
+
+def slopes(examples: Examples, margins: np.ndarray, errors: Any) -> np.ndarray:
+    """Return how steep losses are at the most, wherever the margins are within their errors.
+
+    Parameters
+    ----------
+    examples : Examples
+    margins : ndarray of shape (n_samples,)
+    errors : float or ndarray of shape (n_samples,)
+        Largest errors of the margins.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        Zero where the loss is zero.
+    """
+    out, each = np.empty(margins.size), np.full(margins.size, errors, dtype=np.float64)
+    _slopes(examples, limits_of(examples.loss), np.ascontiguousarray(margins), each, out)
+    return out
+
+
+def loss_errors(examples: Examples, margins: np.ndarray, errors: Any) -> np.ndarray:
+    """Return how far off losses are at the most, if their margins may be; as `slopes` takes it."""
+    return slopes(examples, margins, errors) * errors
+
+
+@compiled()
+def steepest(examples: Examples, limits: Limits, margins: np.ndarray, error: float) -> float:
+    """No loss is steeper, wherever the margins are within an error.
+
+    Parameters
+    ----------
+    examples : Examples
+    limits : tuple of float
+    margins : ndarray of shape (n_samples,)
+    error : float
+        Largest error of a margin.
+    """
+    if limits[2] < math.inf or not error < math.inf:
+        return limits[2]
+    most = 0.0
+    for i in range(margins.size):
+        margin, label = margins[i], examples.label[i]
+        most = max(most, _steepest_within(examples.loss, margin, label, error, limits[2]))
+    return most
