@@ -209,6 +209,9 @@ search(gammas=["auto", 1 / 3]) -> gammas must have different values, got 0.33333
 search(kernel="poly", degrees=[2.5]) -> each value of degrees must be an integer of at least 0
 search(refit=False, calibration="sigmoid") -> refit must be True for calib
 search(tol=None) -> tol must be a positive finite number, got None
+search(kernel="sigmoid") -> kernel must be positive semi-definite for certified cells, got Sigmoid
+search(kernel="poly", coef0s=[1, -1]) -> kernel must be positive semi-definite ... got Polynomial
+search(fit_intercept="free") -> fit_intercept must be True or False, got 'free'
 search(cv=[]) -> cv must give at least one fold, got none
 search(cv=61) -> cv must be an integer of at least 2, a splitter or pairs ... n_splits=61
 search(cv=[(FIRST / 2, SECOND)]) -> cv must be ... as the training part of fold 0

@@ -15,8 +15,8 @@ from kpegasos.cli.main import INTERRUPTED, STANDARD, UsageError
 
 def run(options: argparse.Namespace) -> int:
     """Search, write the best model, and say what was found; returns the exit status."""
-    if options.kernel == "precomputed":
-        raise UsageError("-t must be of features, from 0 to 3, got 4")
+    if options.kernel in ("sigmoid", "precomputed"):
+        raise UsageError(f"-t must be 0, 1 or 2 for a search, got {options.kernel}")
     place = files.place_of(options) if options.model else None
     files.check_output("MODEL", place, options.data)
     examples = files.read_examples(options)

@@ -22,7 +22,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from kpegasos.estimators.kernel import PegasosSVC
 from kpegasos.fitting.pairs import (
     GramParts,
     Pair,
@@ -489,60 +488,6 @@ def _join_pairs(
     outcome.done[fold] = True
 
 
-# --- fits of their own ---
-
-
-@contextmanager
-def single_fits_work(
-    task: Task, outcome: KernelOutcome, model: PegasosSVC, X: Any, labels: np.ndarray, folds: Folds
-) -> Iterator[list[Job]]:
-    """Do each cell by a fit of its own.
-
-    Without a positive semi-definite kernel there is no dual to ascend, and so neither a warm start
-    nor a certificate. With a free intercept cells have the certificate, and share nothing.
-
-    Parameters
-    ----------
-    task : Task
-    outcome : KernelOutcome
-        Filled in.
-    model : PegasosSVC
-        To be cloned with each C.
-    X : ndarray or CSR matrix of shape (n_samples, n_features)
-    labels : ndarray of shape (n_samples,), int
-    folds : Folds
-    """
-
-    def fit(fold: int, position: int) -> None:
-        begin, weight, test = time.perf_counter(), folds.weights[fold], folds.tests[fold]
-        train, decisions = np.flatnonzero(weight), None
-        known = np.ix_ if model.kernel == "precomputed" else lambda rows, _: rows
-        own = PegasosSVC(**{**model.get_params(), "C": float(task.Cs[position])})
-
-        def fitted_decisions() -> np.ndarray:
-            own.fit(X[known(train, train)], labels[train], weight[train])
-            return own.decision_function(X[known(test, train)])
-
-        try:
-            decisions = task.made(fitted_decisions)
-        except KeyboardInterrupt:  # the other cells are kept
-            task.stopper.interrupt()
-        if decisions is None:
-            return
-        outcome.decisions[fold][position] = decisions.reshape(test.size, -1)
-        outcome.relative_gaps[fold, position] = np.max(own.relative_gap_)
-        outcome.n_support[fold, position] = own.support_.size
-        outcome.seconds[fold, position] = time.perf_counter() - begin
-        histories = own.history_ if isinstance(own.history_, list) else [own.history_]
-        outcome.evaluations += sum(int(each["kernel_evaluations"][-1]) for each in histories)
-        outcome.done[fold, position] = True
-        task.tell_cells(1)
-
-    # All folds have a value of C before the next.
-    yield [partial(fit, fold, position) for position, fold in np.ndindex(outcome.done.T.shape)]
-    task.tell(outcome)
-
-
 # --- all cells ---
 
 
@@ -559,8 +504,6 @@ def search_surface(
     row_dtype: str,
     stopper: Stopper,
     on_kernel: Callable[[KernelOutcome], None],
-    seed: int,
-    free_intercept: bool = False,
     on_cells: Callable[[float], None] = lambda n_cells: None,
 ) -> None:
     """Solve all cells.
@@ -586,11 +529,6 @@ def search_surface(
     on_kernel : callable
         Called with each outcome when all of its cells are done or the stopper says so, one at a
         time, from any thread.
-    seed : int
-        Of fits of their own; all others draw nothing.
-    free_intercept : bool, default=False
-        Whether the intercept is not regularised. Then each cell has a fit of its own, as it has
-        where the kernel is not positive semi-definite.
     on_cells : callable
         Called with how many cells have just been done, or what part of one, one at a time, from any
         thread.
@@ -601,7 +539,7 @@ def search_surface(
         If a kernel's values show that it is not positive semi-definite, or the budget has no room
         for a few rows.
     """
-    given, asked = X, list(kernels)
+    asked = list(kernels)
     for number, kernel in enumerate(kernels):
         if kernel is not None:  # of one that is costly there is no other
             asked[number], X, _ = placed_within(kernel, X, cache_mb)
@@ -622,21 +560,7 @@ def search_surface(
     works = []
     for number, kernel in enumerate(asked):
         outcome = KernelOutcome.empty(number, folds, Cs.size, len(held.pairs))
-        certified = kernel is None or kernel.positive_definite
-        if free_intercept or not certified:
-            model = PegasosSVC(
-                kernel="precomputed" if kernel is None else kernels[number],
-                fit_intercept="free" if free_intercept else intercept_scaling > 0,
-                intercept_scaling=intercept_scaling or 1.0,
-                polish=certified,
-                tol=tol if certified else None,
-                decision_function_shape="ovo",
-                cache_mb=cache_mb,
-                row_dtype=row_dtype,
-                random_state=seed,
-            )
-            works.append(single_fits_work(task, outcome, model, given, labels, folds))
-        elif len(held.pairs) == 1:
+        if len(held.pairs) == 1:
             works.append(binary_work(task, outcome, partial(held.rows, kernel)))
         else:
             works.append(pairs_work(task, outcome, partial(held.pair_rows, kernel)))
@@ -700,9 +624,9 @@ class _HeldValues:
         self.whole, self.n_open, self.n_threads, self._shares = True, 1, threads, False
         if self._kernels[0] is None:
             return
-        certified = [each for each in self._kernels if each is not None and each.positive_definite]
+        kernels = [each for each in self._kernels if each is not None]
         n_samples = self._order.size
-        itemsize = max((self._matrix(kernel).dtype.itemsize for kernel in certified), default=8)
+        itemsize = max(self._matrix(kernel).dtype.itemsize for kernel in kernels)
         whole_mb = n_samples**2 * itemsize / tuning.MEBIBYTE
         # Beside the matrix of all each thread holds the part of a pair, or of a hard cell.
         pairs = self.pairs
@@ -710,9 +634,9 @@ class _HeldValues:
         parts = max(1, parts, min(tuning.ACTIVE_EXAMPLES**2, n_samples**2 // 5))
         part_mb = parts * itemsize / tuning.MEBIBYTE
         # A single kernel takes products for its certificates.
-        can_share = any(SharedProducts.can_make(kernel) for kernel in certified)
+        can_share = any(SharedProducts.can_make(kernel) for kernel in kernels)
         shared_mb = n_samples**2 * 8 / tuning.MEBIBYTE if can_share else 0.0
-        n_open = max(1, min(threads, len(certified)))
+        n_open = max(1, min(threads, len(kernels)))
         wanted_mb = shared_mb + n_open * whole_mb + threads * part_mb
         wanted_mb = min(wanted_mb, budget_mb(cache_mb, wanted_mb))
         self._grant = ACCOUNT.grant(wanted_mb, min(wanted_mb, _LEAST_MB))

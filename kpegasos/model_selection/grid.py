@@ -74,11 +74,6 @@ class Grid:
     kernels: list[Kernel | None]
     candidates: list[Candidate]
 
-    def is_certified(self, kernel: int) -> bool:
-        """Tell whether gaps with a kernel are certified: not those of the sigmoid kernel."""
-        chosen = self.kernels[kernel]
-        return chosen is None or chosen.positive_definite
-
     @property
     def shape(self) -> tuple[int, ...]:
         """Number of values of each axis of the kernels."""
@@ -108,7 +103,8 @@ def make_grid(kernel: Any, X: Any, *, Cs: Any, gammas: Any, degrees: Any, coef0s
     Raises
     ------
     ValueError
-        If there are no values, or some are out of range or the same.
+        If there are no values, or some are out of range or the same, or if a kernel is not positive
+        semi-definite.
     """
     cost = partial(as_number, positive=True, least=SMALLEST, most=LARGEST)
     made = _values("Cs", Cs, cost, lambda number: np.logspace(-1.0, 3.0, number))
@@ -133,6 +129,12 @@ def make_grid(kernel: Any, X: Any, *, Cs: Any, gammas: Any, degrees: Any, coef0s
             make_kernel(kernel, **dict(zip(axes, (value.item() for value in values), strict=True)))
             for values in product(*axes.values())
         ]
+    for made_kernel in kernels:
+        if made_kernel is not None and not made_kernel.positive_definite:
+            raise ValueError(
+                f"kernel must be positive semi-definite for certified cells, got {made_kernel!r}; "
+                f"GridSearchCV over PegasosSVC searches others"
+            )
     increasing = np.sort(given["C"])
     shape = tuple(values.size for values in axes.values())
 

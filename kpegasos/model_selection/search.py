@@ -66,7 +66,6 @@ from kpegasos.utils.validation import (
     as_generator,
     check_gram,
     check_magnitude,
-    draw_seed,
     optional,
     shown,
     warn_caller,
@@ -118,9 +117,9 @@ class PegasosSVCCV(
     """Kernel support vector classifier whose C and kernel parameters are chosen on held-out data.
 
     Every cell, a value of C with a kernel on the training part of a fold, is solved to a certified
-    relative gap of at most ``tol``, if the kernel is positive semi-definite. Cells share what they
-    have in common, so that a search costs a fraction of what `GridSearchCV` over `PegasosSVC`
-    costs, for the same scores up to what the gaps allow.
+    relative gap of at most ``tol``. Cells share what they have in common, so that a search costs a
+    fraction of what `GridSearchCV` over `PegasosSVC` costs, for the same scores up to what the gaps
+    allow.
 
     Parameters
     ----------
@@ -134,8 +133,7 @@ class PegasosSVCCV(
     kernel : str, callable or kernel object, default="rbf"
         As in `PegasosSVC`. Callables, objects, "precomputed" and names of kernels without
         parameters are searched over C only. "sigmoid", "additive_chi2" and polynomials with
-        negative coef0 are not positive semi-definite: each of their cells, and the refit, is a run
-        of Pegasos without a certified gap (NaN), and costs what `GridSearchCV` pays.
+        negative coef0 are not positive semi-definite, and refused.
     degrees : array-like of int, default=(3,)
         Degrees of the polynomial kernel.
     coef0s : array-like of float, default=(0.0,)
@@ -154,10 +152,8 @@ class PegasosSVCCV(
         How the held-out decisions of the chosen cell are made into probabilities, by
         scikit-learn's `CalibratedClassifierCV` and without further fits. None for no
         ``predict_proba``.
-    fit_intercept : bool or "free", default=True
-        Add a constant feature (``K + intercept_scaling²``); False is the papers' problem. "free" is
-        that of SVC, where the intercept is not regularised: each cell is then a fit of its own, as
-        in `GridSearchCV`, and takes as long.
+    fit_intercept : bool, default=True
+        Add a constant feature (``K + intercept_scaling²``); False is the papers' problem.
     intercept_scaling : float, default=1.0
         Size of the constant feature: the larger, the less the intercept is regularised.
     tol : float, default=1e-2
@@ -184,7 +180,7 @@ class PegasosSVCCV(
     verbose : bool, default=False
         Whether a progress bar is shown.
     random_state : int, RandomState or None, default=None
-        Seed of the draws of the refitted model, and of cells without a certified gap.
+        Seed of the draws of the refitted model.
 
     Attributes
     ----------
@@ -202,8 +198,7 @@ class PegasosSVCCV(
         NaN.
     scores_, relative_gaps_ : ndarray of shape (n_folds, ..., n_Cs)
         Score and certified relative gap of each cell; between folds and values of C an axis for
-        each parameter of the kernel: gamma, degree, coef0. NaN for missing cells, and for gaps that
-        are not certified.
+        each parameter of the kernel: gamma, degree, coef0. NaN for missing cells.
     Cs_ : ndarray of shape (n_Cs,)
         Values of C, increasing.
     gammas_, degrees_, coef0s_ : ndarray
@@ -286,7 +281,7 @@ class PegasosSVCCV(
         scoring: Any = None,
         refit: bool = True,
         calibration: str | None = None,
-        fit_intercept: bool | str = True,
+        fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
         tol: float = 1e-2,
         max_time: float | None = None,
@@ -309,7 +304,7 @@ class PegasosSVCCV(
     scoring: Any
     refit: bool
     calibration: str | None
-    fit_intercept: bool | str
+    fit_intercept: bool
     intercept_scaling: float
     tol: float
     max_time: float | None
@@ -564,6 +559,7 @@ def _settings_of(search: Any) -> Settings:
             "refit must be True for calibration, as probabilities are those of the refitted model, "
             "got False instead"
         )
+    as_flag("fit_intercept", search.fit_intercept)
     if search.tol is None:
         raise ValueError("tol must be a positive finite number, got None instead")
     as_generator(search.random_state)
@@ -648,7 +644,6 @@ def _solve(
     if callbacks is not None:
         callbacks.begin_fit(len(grid.kernels) + 1)  # the refit
     assert settings.tol is not None
-    certified = all(map(grid.is_certified, range(len(grid.kernels))))
     name = type(search).__name__
     # Folds share a kernel's values; each takes some of them again.
     values = 2.0 * plan.y.size**2 * len(grid.kernels)
@@ -661,13 +656,11 @@ def _solve(
             grid.Cs,
             tol=settings.tol,
             intercept_scaling=settings.intercept_scaling,
-            free_intercept=settings.free_intercept,
             cache_mb=search.cache_mb,
             row_dtype=search.row_dtype,
             stopper=stopper,
             on_kernel=on_kernel,
             on_cells=advance,
-            seed=0 if certified else draw_seed(search.random_state),
         )
 
 
@@ -709,8 +702,7 @@ def _found_by(plan: _Plan, stopper: Stopper) -> dict[str, Any]:
 def _refitted(plan: _Plan, stopper: Stopper) -> dict[str, Any]:
     """Fit a model to all examples with the chosen parameters; return the fitted attributes."""
     begin, search, chosen = time.perf_counter(), plan.search, plan.grid.candidates[plan.best_index]
-    certified = plan.grid.is_certified(chosen.kernel)
-    own: dict[str, Any] = {} if certified else {"polish": False, "tol": None}
+    own: dict[str, Any] = {}
     if takes_objects(search.kernel):  # whose values are known by now
         own["kernel"] = plan.grid.kernels[chosen.kernel]
     model = _model_of(search, **chosen.parameters, **own)
@@ -766,7 +758,7 @@ def _report_early_end(search: Any, tol: float | None) -> None:
         chosen = hasattr(search, "best_params_")
         then = "the best of those that are complete is chosen" if chosen else "nothing is chosen"
         warn_caller(f"{name} stopped by max_time {missing}; {then}.", ConvergenceWarning)
-    # NaN where nothing is certified.
+    # NaN where a cell is missing.
     far = search.relative_gaps_[search.relative_gaps_ > tol]
     if far.size:
         warn_caller(

@@ -34,7 +34,8 @@ MISUSE = {
     "tune data": {
         "-c 1,0": "must be a positive number, got '0'",
         "-c one": "must be a positive number, got 'one'",
-        "-t 4": "-t must be of features, from 0 to 3, got 4",
+        "-t 4": "-t must be 0, 1 or 2 for a search, got precomputed",
+        "-t 3": "-t must be 0, 1 or 2 for a search, got sigmoid",
         "data": "MODEL must be another file than data, which is read",
     },
     "predict data": {

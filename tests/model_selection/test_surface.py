@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from functools import cache
 
@@ -14,11 +13,10 @@ from row_cases import SLACK_MB, large_data, peak_mb
 from scipy import sparse
 from sklearn.datasets import make_blobs
 
-from kpegasos import RBF, Laplacian, Linear, PegasosSVC, Polynomial, Sigmoid
+from kpegasos import RBF, Laplacian, Linear, PegasosSVC, Polynomial
 from kpegasos.kernels.base import CallableKernel
 from kpegasos.model_selection.cells import _HeldValues, search_surface
 from kpegasos.model_selection.grid import Folds
-from kpegasos.rows.gram import GramRows
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
 from kpegasos.utils.threads import at_work
@@ -60,7 +58,6 @@ def searched(X, labels, folds, kernels, Cs=CS, n_jobs=1, **changed):
         "row_dtype": "float64",
         "stopper": Stopper(),
         "on_kernel": on_kernel,
-        "seed": 0,
     }
     with at_work(n_jobs):
         search_surface(X, labels, folds, kernels, np.array(Cs), **{**settings, **changed})
@@ -192,46 +189,6 @@ def test_gaps_are_true(tol, row_dtype):
     assert worst > 1e-3 * tol  # cells are not solved further than they are asked to be
 
 
-def test_one_kernel_that_is_not_definite_leaves_the_others_certified():
-    X, labels = classes(2)
-    folds = uneven_folds(labels)
-    found = searched(X, labels, folds, [RBF(0.1), Sigmoid(0.01, 0.0), RBF(0.5)])
-    assert sorted(found) == [0, 1, 2]
-    assert all(outcome.done.all() for outcome in found.values())
-    assert np.isnan(found[1].relative_gaps).all()
-    assert max(found[0].relative_gaps.max(), found[2].relative_gaps.max()) <= 1e-6
-    alone = searched(X, labels, folds, [RBF(0.1), RBF(0.5)])
-    for number, place in ((0, 0), (2, 1)):
-        for a, b in zip(found[number].decisions, alone[place].decisions, strict=True):
-            np.testing.assert_array_equal(a, b)
-
-
-@pytest.mark.parametrize("happens", ["fail", "interrupt", "limit"])
-def test_fit_without_a_certificate_is_left_when_the_search_stops(happens, monkeypatch):
-    """Between two slices, whatever the reason; the cells before are kept."""
-    monkeypatch.setattr(tuning, "FIRST_SLICE", 8)
-    X, labels = classes(2)
-    stopper, advance, slices = Stopper(), GramRows.advance, []
-
-    def counted(*arguments):
-        slices.append(arguments)
-        if len(slices) == n_slices:
-            stopper.limit(0.0) if happens == "limit" else getattr(stopper, happens)()
-        return advance(*arguments)
-
-    monkeypatch.setattr(GramRows, "advance", counted)
-    settings = {"stopper": stopper, "on_cells": lambda n: done.append(len(slices))}
-    n_slices, done = math.inf, []
-    (whole,) = searched(X, labels, uneven_folds(labels), [Sigmoid(0.01, 0.0)], **settings).values()
-    n_slices = done[1] + 2  # the second slice of the third cell
-    assert n_slices < done[2]
-    slices.clear()
-    (found,) = searched(X, labels, uneven_folds(labels), [Sigmoid(0.01, 0.0)], **settings).values()
-    assert len(slices) == n_slices
-    assert np.argwhere(found.done).tolist() == [[0, 0], [1, 0]]
-    np.testing.assert_array_equal(found.decisions[1][0], whole.decisions[1][0])
-
-
 N_SAMPLES = 240
 SEVERAL = [RBF(0.05), RBF(0.5), Laplacian(0.1), Polynomial(0.05, 2, 1.0)]
 WHOLE_MB = N_SAMPLES**2 * 8 / tuning.MEBIBYTE
@@ -328,21 +285,3 @@ def test_what_is_told_is_told_one_at_a_time():
 
     searched(*problem(2), SEVERAL, n_jobs=4, on_cells=tell, on_kernel=tell)
     assert overlaps == []
-
-
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_runs_of_pegasos_that_were_done_before_a_stop_are_kept(n_jobs):
-    arguments, settings = (*problem(3), [Sigmoid(0.01, 0.0)]), {"n_jobs": n_jobs, "seed": 3}
-    whole = searched(*arguments, **settings)
-    stopper, counted = Stopper(), []
-
-    def on_cells(number):
-        counted.append(number)
-        if sum(counted) >= 2:
-            stopper.interrupt()
-
-    stopped = searched(*arguments, stopper=stopper, on_cells=on_cells, **settings)[0]
-    assert 2 <= np.count_nonzero(stopped.done) < stopped.done.size
-    for fold, C in np.argwhere(stopped.done):
-        kept = stopped.decisions[fold][C]
-        np.testing.assert_array_equal(kept, whole[0].decisions[fold][C])
