@@ -12,6 +12,7 @@ from scipy import sparse
 
 from kpegasos import RBF, AdditiveChi2, Chi2, Cosine, KernelMatrix, Laplacian, Linear, Polynomial
 from kpegasos.kernels import CallableKernel, InnerProductKernel, Product, Scaled, Sigmoid, Sum, gemm
+from kpegasos.rows.base import KernelSource
 
 RNG = np.random.default_rng(0)
 A, B = RNG.normal(size=(23, 4)), RNG.normal(size=(11, 4))
@@ -32,6 +33,21 @@ def whole(matrix: KernelMatrix) -> np.ndarray:
     values = np.empty((matrix.n_samples, matrix.n_samples), matrix.dtype)
     matrix.write_rows(np.arange(matrix.n_samples), values)
     return values
+
+
+def all_rows(rows: KernelSource) -> np.ndarray:
+    """All kernel rows of a source, asked for one by one."""
+    values = np.empty((rows.n_samples, rows.n_samples))
+    for i in range(rows.n_samples):
+        view = rows.ensure_rows(np.array([i]), 0)
+        values[i] = view.values[view.slots[i]]
+    return values
+
+
+def shared(matrix: KernelMatrix) -> KernelMatrix:
+    """The matrix with products that it may share with others of its kind."""
+    matrix.products = whole(matrix.of_products())
+    return matrix
 
 
 # --- kernels of a user's own ----------------------------------------------------------------------

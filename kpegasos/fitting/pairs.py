@@ -23,9 +23,8 @@ from kpegasos.core.problem import Problem, check_weights, lam_of_c
 from kpegasos.fitting.inputs import Settings
 from kpegasos.kernels.base import CallableKernel, Kernel, bounds_rounding, is_foreign
 from kpegasos.kernels.decision import pairs_of_class
-from kpegasos.kernels.exact import ExactProducts
 from kpegasos.kernels.functions import Linear
-from kpegasos.kernels.matrix import ClassSortedMatrix, KernelMatrix
+from kpegasos.kernels.matrix import KernelMatrix
 from kpegasos.kernels.pairwise import PairwiseKernel, is_costly
 from kpegasos.losses import HINGE
 from kpegasos.rows.base import RowSource, may_be_definite, most_scaling
@@ -591,7 +590,7 @@ class GramParts:
         positive_definite: bool = True,
         evaluations: int = 0,
         rounding: np.ndarray | float = 0.0,
-        exact: ExactProducts | None = None,
+        exact: KernelMatrix | None = None,
     ) -> None:
         self.gram, self.pairs = gram, pairs
         self.intercept_scaling = intercept_scaling
@@ -839,12 +838,12 @@ class KernelRows:
                 if len(pairs) == 1:
                     self._shared = KernelMatrix(kernel, X, row_dtype=dtype)
                 else:
-                    self._shared = share_classes(kernel, X, pairs, dtype)
+                    self._shared, self._sizes = share_classes(kernel, X, pairs, dtype)
                 # Of the diagonal, perhaps in several attempts; the first pair has it as its own.
                 unclaimed = self._shared.spent
         values = self._shared
-        if isinstance(values, ClassSortedMatrix):
-            values = values.pair(*pair.classes)
+        if len(pairs) > 1:
+            values = of_classes(values, self._sizes, pair.classes)
         cache = "streamed" if brief and self._cache in ("auto", "precomputed") else self._cache
         if settings.polish and cache == "auto" and _keeps_fewer(values, self._budget / n_at_once):
             cache = "cached"
@@ -949,7 +948,15 @@ def share_classes(
     pairs: Sequence[Pair] | Pairs,
     row_dtype: str | None = None,
     work_dtype: str | None = None,
-) -> ClassSortedMatrix:
-    """Return one kernel matrix over all classes, whose packed examples the pairs share."""
+) -> tuple[KernelMatrix, list[int]]:
+    """Return one kernel matrix over all classes, one after another, and how large each is."""
     members = _members_by_class(pairs)
-    return ClassSortedMatrix(kernel, X, members, row_dtype=row_dtype, work_dtype=work_dtype)
+    order, sizes = np.concatenate(members), [each.size for each in members]
+    return KernelMatrix(kernel, X, order, row_dtype=row_dtype, work_dtype=work_dtype), sizes
+
+
+def of_classes(values: KernelMatrix, sizes: list[int], classes: tuple[int, int]) -> KernelMatrix:
+    """Return the part of a matrix of `share_classes` that belongs to two classes."""
+    starts = [sum(sizes[:k]) for k in classes]
+    ranges = [np.arange(start, start + sizes[k]) for start, k in zip(starts, classes, strict=True)]
+    return values.subset(np.concatenate(ranges))

@@ -1,4 +1,4 @@
-"""Products of kernel values with coefficients: decisions on new rows, and margins of examples.
+"""Products of kernel values with coefficients: decisions on new rows.
 
 A model that is asked about a row at a time would pack all its support vectors for each, if it did
 not keep them packed.
@@ -17,7 +17,7 @@ from scipy import sparse
 from kpegasos.kernels import maps
 from kpegasos.kernels.base import InnerProductKernel, Kernel, bounds_rounding, check_finite
 from kpegasos.kernels.gemm import PackedMatrix
-from kpegasos.kernels.matrix import KernelMatrix, KernelPoints
+from kpegasos.kernels.matrix import KernelMatrix
 from kpegasos.kernels.pairwise import PairwiseKernel, PlacedKernel
 from kpegasos.utils import tuning
 from kpegasos.utils.boundary import checked, require_indices, require_range, require_shape
@@ -219,13 +219,13 @@ class _OutputSums:
 
 def _points_for(
     kernel: Kernel, support_vectors: Any, coefs: np.ndarray, n_support: np.ndarray | None
-) -> KernelPoints:
+) -> KernelMatrix:
     """Return support vectors in as many digits as the coefficients ask for.
 
     Errors of kernel values are taken as independent, so that the squares of what they do to a
     decision add up. Values of functions of a user's own are taken as they are returned.
     """
-    points = KernelPoints(kernel, support_vectors, diagonal=False)
+    points = KernelMatrix(kernel, support_vectors, predicts=True)
     if support_vectors.dtype == np.float64 or not bounds_rounding(kernel):
         return points
     each = points.expected_rounding
@@ -236,7 +236,7 @@ def _points_for(
         error[outputs] += np.einsum("ij,ij,j->i", part, part, squares[first:last])
     if error.max() <= MOST_ROUNDING**2:
         return points
-    return KernelPoints(kernel, support_vectors, diagonal=False, row_dtype=np.float64)
+    return KernelMatrix(kernel, support_vectors, predicts=True, row_dtype="float64")
 
 
 class KernelExpansion:
@@ -400,8 +400,11 @@ def decision_rounding(
     rounding, diagonal = np.zeros((n_rows, _n_outputs(coefs, n_support))), np.empty(n_rows)
     if not n_rows:
         return rounding, diagonal
-    points = KernelPoints(kernel, support_vectors if n_vectors else X)
-    largest, added = float(points.diagonal.max(initial=0.0)), (n_vectors + 8.0) * _EPS
+    points = KernelMatrix(kernel, support_vectors if n_vectors else X, predicts=True)
+    largest, added = 0.0, (n_vectors + 8.0) * _EPS
+    for top in range(0, n_vectors, tuning.FEATURE_ROWS):
+        own = kernel.diag(points.features(slice(top, top + tuning.FEATURE_ROWS)))
+        largest = max(largest, float(own.max()))
     for top in range(0, n_rows, tuning.FEATURE_ROWS):
         heed()
         part = slice(top, min(n_rows, top + tuning.FEATURE_ROWS))
@@ -480,34 +483,3 @@ def object_decision(
         values = new.between(new.places, support, support.places)
         parts.append(gram_decision(values, np.arange(size), coefs, n_support))
     return np.concatenate(parts)
-
-
-def kernel_product(
-    values: KernelMatrix, columns: np.ndarray, offset: float, height: int, width: int | None = None
-) -> np.ndarray:
-    """``(K + offset) @ columns``, a tile of ``height × width`` kernel values at a time.
-
-    Parameters
-    ----------
-    values : KernelMatrix
-    columns : ndarray of shape (n_samples, n_columns), float64
-        Examples whose row is zero cost nothing.
-    offset : float
-        Constant that is added to each kernel value.
-    height, width : int
-        Shape of a tile; all examples wide if ``width`` is None.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_columns), float64
-    """
-    n_samples = columns.shape[0]
-    support = np.flatnonzero(columns.any(axis=1))
-    result = np.tile(offset * columns.sum(axis=0), (n_samples, 1))
-    width = width or max(1, support.size)
-    for left in range(0, support.size, width):
-        part = support[left : left + width]
-        for top in range(0, n_samples, height):
-            rows = slice(top, min(n_samples, top + height))
-            result[rows] += values.block(rows, part) @ columns[part]
-    return result

@@ -13,27 +13,20 @@ tile are done while it is in a core's cache, and threads share the strips.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from copy import copy
-from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy import sparse
-from sklearn.utils.extmath import row_norms
 
 from kpegasos.kernels import maps
 from kpegasos.kernels.base import (
     CallableKernel,
     InnerProductKernel,
-    Kernel,
     bounds_rounding,
     inner_products,
-    pace_of,
     parts_of,
-    uses_products,
 )
 from kpegasos.kernels.gemm import PackedKernel, aligned_ranges, panel_width
+from kpegasos.kernels.matrix import KernelMatrix
 from kpegasos.kernels.pairwise import heed_values
 from kpegasos.utils import tuning
 from kpegasos.utils.boundary import checked, require_shape
@@ -235,270 +228,149 @@ _TILE_BYTES, _TILE_ROWS = 4 * tuning.MEBIBYTE, 512
 _MOST_ROUNDING = 1e-11
 
 
-class _Rows:
-    """Rows of X as kernels take them in float64: their centre and their norms are found once.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    X : ndarray or CSR matrix of shape (n_rows, n_features)
-
-    Attributes
-    ----------
-    as_given : bool
-        Whether the kernel is a function of a user's own, which sees rows as they are.
-    is_centred : bool
-    """
-
-    def __init__(self, kernel: Kernel, X: Any) -> None:
-        self.X = X
-        self.is_sparse = bool(sparse.issparse(X))
-        self.as_given = not isinstance(kernel, InnerProductKernel) and not bounds_rounding(kernel)
-        self.is_centred = not self.is_sparse and getattr(kernel, "translation_invariant", False)
-        self._norms = np.full(X.shape[0], np.nan)
-
-    @cached_property
-    def _centre(self) -> np.ndarray:
-        return np.asarray(self.X.mean(axis=0, dtype=np.float64))
-
-    def features(self, which: np.ndarray, centred: bool = True) -> Any:
-        """Get rows ready for products, or as they are for differences: a centre would round."""
-        rows = self.X[which]
-        if self.as_given:
-            return rows
-        # float64, as the centre is.
-        return rows - self._centre if self.is_centred and centred else rows.astype(np.float64)
-
-    def ranges(self, size: int) -> list[tuple[int, int]]:
-        """Cut so many rows into blocks."""
-        bytes_each = 8 * max(1, self.X.shape[1])
-        height = min(_TILE_ROWS, max(16, _TILE_BYTES // bytes_each))
-        return list(pairwise([*range(0, size, height), size]))
-
-    def squared_norms(self, which: np.ndarray) -> np.ndarray:
-        """``‖x‖²`` of some rows."""
-        missing = which[np.isnan(self._norms[which])]
-        for first, last in self.ranges(missing.size):
-            heed()
-            part = missing[first:last]
-            self._norms[part] = row_norms(self.features(part), squared=True)
-        return self._norms[which]
-
-
-class ExactValues:
-    """The kernel matrix of some examples, in float64 whatever the dtype of X.
+def exact_products(
+    values: KernelMatrix, coef: np.ndarray, wanted: np.ndarray, largest: float
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """``K @ coef`` for some examples, in float64 whatever the dtype of X.
 
     Values of functions of a user's own are taken as they are returned.
 
     Parameters
     ----------
-    kernel : Kernel
-    X : ndarray or CSR matrix of shape (n_rows, n_features), float32 or float64
-    members : ndarray of int, default=None
-        Rows of X that are the examples, in this order; None for all.
+    values : KernelMatrix
+    coef : ndarray of shape (n_samples,), float64
+    wanted : ndarray of shape (n_samples,), bool
+    largest : float
+        No kernel value is larger.
+
+    Returns
+    -------
+    sums : ndarray of shape (n_samples,), float64
+        Of the wanted examples and of those with a coefficient.
+    rounding : ndarray of shape (n_samples,), float64
+        Bounds of their error; infinite where nothing was computed.
+    evaluations : int
+        Kernel values computed.
     """
-
-    def __init__(
-        self,
-        kernel: Kernel,
-        X: Any,
-        members: np.ndarray | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self._rows = _Rows(kernel, X)
-        self._members = np.arange(X.shape[0]) if members is None else members
-        self._pace = pace_of(kernel, X)
-
-    def subset(self, members: np.ndarray) -> ExactValues:
-        """Give the kernel matrix of some of these examples, for which nothing is computed again."""
-        values = copy(self)
-        values._members = self._members[members]
-        return values
-
-    def products(
-        self,
-        coef: np.ndarray,
-        wanted: np.ndarray,
-        largest: float,
-    ) -> tuple[np.ndarray, np.ndarray, int]:
-        """``K @ coef`` for some examples.
-
-        Parameters
-        ----------
-        coef : ndarray of shape (n_samples,), float64
-        wanted : ndarray of shape (n_samples,), bool
-        largest : float
-            No kernel value is larger.
-
-        Returns
-        -------
-        sums : ndarray of shape (n_samples,), float64
-            Of the wanted examples and of those with a coefficient; 0 elsewhere.
-        rounding : ndarray of shape (n_samples,), float64
-            Bounds of their error; infinite elsewhere.
-        evaluations : int
-            Kernel values computed.
-        """
-        support = np.flatnonzero(coef)
-        others = np.flatnonzero(wanted & (coef == 0.0))
-        rows = np.concatenate((support, others))
-        direct, norms, bounds = self._accuracy(rows, largest)
-        weights = coef[rows]
-        sums, evaluations, added = self._sums(rows, weights, support.size, (direct, norms))
-        size = float(np.abs(weights).sum())
-        rounding = np.full(coef.size, np.inf)
-        total = np.zeros(coef.size)
-        total[rows] = sums
-        rounding[rows] = (
-            bounds * size + float(np.abs(weights) @ bounds) + added * _EPS * size * largest
-        )
-        return total, rounding, evaluations
-
-    def _sums(
-        self,
-        rows: np.ndarray,
-        weights: np.ndarray,
-        n_support: int,
-        how: tuple[bool, np.ndarray],
-    ) -> tuple[np.ndarray, int, float]:
-        """``K @ weights`` for some examples, the support first.
-
-        And the kernel values computed, and how often a sum is rounded at the most.
-        """
-        kernel, (direct, norms) = self.kernel, how
-        if isinstance(kernel, InnerProductKernel) and not (direct or self._rows.is_sparse):
-            symmetric = SymmetricSums(
-                kernel, lambda part: self._features(rows[part]), norms, weights[:n_support]
-            )
-            symmetric.add_all()
-            added = roundings(n_support, self._rows.X.shape[1])
-            return symmetric.sums, symmetric.evaluations, added
-        sums, evaluations = np.zeros(rows.size), 0
-        top, features = -1, None
-        for left, right in self._blocks(n_support, rows.size):
-            size = (left.stop - left.start) * (right.stop - right.start)
-            heed_values(kernel, size)
-            if left.start != top:
-                top, features = left.start, self._features(rows[left], not direct)
-            opposite = features if left == right else self._features(rows[right], not direct)
-            values = self._block((features, norms[left]), (opposite, norms[right]), direct)
-            evaluations += size
-            sums[left] += values @ weights[right]
-            if left != right and left.start < n_support:
-                sums[right] += weights[left] @ values
-        return sums, evaluations, min(n_support, _TILE_ROWS) + n_support / 16 + 4
-
-    def _blocks(self, n_support: int, n_rows: int) -> Iterator[tuple[slice, slice]]:
-        """Blocks of rows against support: the support's own half, then the others."""
-        own = self._rows.ranges(n_support)
-        for number, (first, last) in enumerate(own):
-            for begin, end in own[number:]:
-                yield slice(first, last), slice(begin, end)
-        for first, last in self._rows.ranges(n_rows - n_support):
-            for begin, end in own:
-                yield slice(n_support + first, n_support + last), slice(begin, end)
-
-    def _accuracy(self, rows: np.ndarray, largest: float) -> tuple[bool, np.ndarray, np.ndarray]:
-        """Choose whether to take differences; return squared norms and each row's bounds, too."""
-        nothing = np.zeros(rows.size)
-        if self._rows.as_given:
-            return False, nothing, nothing
-        n_features, norms = self._rows.X.shape[1], nothing
-        if uses_products(self.kernel):
-            norms = self._rows.squared_norms(self._members[rows])
-        # Both norms and products are sums in float64.
-        bounds = self.kernel.value_rounding(  # type: ignore[attr-defined]
-            _EPS, norms, 2 * n_features
-        )
-        if self._rows.is_centred and bounds.max(initial=0.0) > _MOST_ROUNDING:
-            # A kernel that falls with the distance, ever more slowly, changes by no more than its
-            # value at zero times the relative change of the squared distance. Each map rounds, too.
-            relative = (n_features + 8.0 * len(list(parts_of(self.kernel)))) * _EPS
-            return True, nothing, np.full(rows.size, 0.5 * relative * largest)
-        return False, norms, bounds
-
-    def _features(self, which: np.ndarray, centred: bool = True) -> Any:
-        return self._rows.features(self._members[which], centred)
-
-    def _block(
-        self, left: tuple[Any, np.ndarray], right: tuple[Any, np.ndarray], direct: bool
-    ) -> np.ndarray:
-        (A, norms_a), (B, norms_b) = left, right
-        kernel = self.kernel
-        if isinstance(kernel, InnerProductKernel):
-            # Norms are zero where differences are taken.
-            from scipy.spatial.distance import cdist
-
-            values = -0.5 * cdist(A, B, "sqeuclidean") if direct else inner_products(A, B)
-            kernel.apply(values, norms_a, norms_b)
-            return values
-        own = kernel.function if isinstance(kernel, CallableKernel) else kernel.block
-        return self._pace.call(lambda A, B: np.asarray(own(A, B), dtype=np.float64), A, B)
+    support, others = np.flatnonzero(coef), np.flatnonzero(wanted & (coef == 0.0))
+    if values.products is not None:
+        members, bounds, additions = np.arange(coef.size), values.work_rounding, support.size + 2.0
+        sums, evaluations = _sums_of_products(values, coef, support), support.size * coef.size
+    else:
+        members = np.concatenate((support, others))
+        direct, norms, bounds = _accuracy(values, members, largest)
+        weights = coef[members]
+        sums, evaluations, additions = _sums(values, members, weights, support.size, direct, norms)
+    sizes = np.abs(coef[members])
+    size = float(sizes.sum())
+    total, rounding = np.zeros(coef.size), np.full(coef.size, np.inf)
+    total[members] = sums
+    rounding[members] = bounds * size + float(sizes @ bounds) + additions * _EPS * size * largest
+    return total, rounding, evaluations
 
 
-class HeldValues:
-    """Kernel values in float64, made from products or distances that are held.
+def _sums_of_products(values: KernelMatrix, coef: np.ndarray, support: np.ndarray) -> np.ndarray:
+    """``K @ coef`` of values that are made of products which somebody holds."""
+    total, everybody = np.zeros(coef.size), slice(0, coef.size)
+    height = max(1, tuning.MAP_BYTES // (8 * max(1, coef.size)))
+    for top in range(0, support.size, height):
+        heed()
+        part = support[top : top + height]
+        total += coef[part] @ values.from_products(part, everybody)
+    return total
 
-    Takes the place of `ExactValues`.
 
-    Parameters
-    ----------
-    kernel : Kernel
-    products : ndarray of shape (n_all, n_all), float64
-    squared_norms : ndarray of shape (n_samples,)
-    bounds : ndarray of shape (n_samples,)
-        The value of examples i and j is off by ``bounds[i] + bounds[j]`` at the most.
-    members : ndarray of shape (n_samples,), int, default=None
-        Which of all are the examples, in this order; None for all.
+def _accuracy(
+    values: KernelMatrix, members: np.ndarray, largest: float
+) -> tuple[bool, np.ndarray, np.ndarray]:
+    """Choose whether to take differences; return squared norms and each example's bounds, too."""
+    kernel, nothing = values.kernel, np.zeros(members.size)
+    if not (isinstance(kernel, InnerProductKernel) or bounds_rounding(kernel)):
+        return False, nothing, nothing
+    n_features, norms = values.X.shape[1], values.exact_norms(members)
+    # Both norms and products are sums in float64.
+    bounds = kernel.value_rounding(_EPS, norms, 2 * n_features)
+    if values.is_centred and bounds.max(initial=0.0) > _MOST_ROUNDING:
+        # A kernel that falls with the distance, ever more slowly, changes by no more than its value
+        # at zero times the relative change of the squared distance. Each map rounds, too.
+        relative = (n_features + 8.0 * len(list(parts_of(kernel)))) * _EPS
+        return True, nothing, np.full(members.size, 0.5 * relative * largest)
+    return False, norms, bounds
+
+
+def _sums(
+    values: KernelMatrix,
+    members: np.ndarray,
+    weights: np.ndarray,
+    n_support: int,
+    direct: bool,
+    norms: np.ndarray,
+) -> tuple[np.ndarray, int, float]:
+    """``K @ weights`` for some examples, the support first.
+
+    Returns
+    -------
+    sums : ndarray of shape (n_members,)
+    evaluations : int
+    additions : float
+        How often a sum is rounded at the most.
     """
-
-    def __init__(
-        self,
-        kernel: Kernel,
-        products: np.ndarray,
-        squared_norms: np.ndarray,
-        bounds: np.ndarray,
-        members: np.ndarray | None = None,
-    ) -> None:
-        self.kernel, self._products = kernel, products
-        self._norms, self._bounds = squared_norms, bounds
-        self._members, self.n_samples = members, bounds.size
-        self.height = max(1, tuning.MAP_BYTES // (8 * max(1, self.n_samples)))
-
-    def subset(self, members: np.ndarray) -> HeldValues:
-        """Return the values of some of these examples."""
-        norms = self._norms[members] if self._norms.size else self._norms
-        own = members if self._members is None else self._members[members]
-        return HeldValues(self.kernel, self._products, norms, self._bounds[members], own)
-
-    def rows(self, which: np.ndarray) -> np.ndarray:
-        """Return kernel rows of some examples, float64 of shape (n_which, n_samples)."""
-        if self._members is None:
-            values = self._products[which]
-        else:
-            values = self._products[self._members[which][:, None], self._members]
-        if isinstance(self.kernel, InnerProductKernel):
-            self.kernel.apply(values, self._norms[which], self._norms)
-            return values
-        with np.errstate(over="ignore"):
-            values *= -self.kernel.gamma  # type: ignore[attr-defined]
-        return np.asarray(np.exp(values, out=values))
-
-    def products(
-        self, coef: np.ndarray, wanted: np.ndarray, largest: float
-    ) -> tuple[np.ndarray, np.ndarray, int]:
-        """``K @ coef`` for all examples; see `ExactValues.products`."""
-        support, total = np.flatnonzero(coef), np.zeros(self.n_samples)
-        for top in range(0, support.size, self.height):
-            heed()
-            part = support[top : top + self.height]
-            total += coef[part] @ self.rows(part)
-        sizes = np.abs(coef)
-        size = float(sizes.sum())
-        added = (support.size + 2.0) * _EPS * size * largest
-        rounding = self._bounds * size + float(sizes @ self._bounds) + added
-        return total, rounding, support.size * self.n_samples
+    kernel = values.kernel
+    if isinstance(kernel, InnerProductKernel) and not (direct or values.is_sparse):
+        symmetric = SymmetricSums(
+            kernel, lambda part: values.exact_features(members[part]), norms, weights[:n_support]
+        )
+        symmetric.add_all()
+        additions = roundings(n_support, values.X.shape[1])
+        return symmetric.sums, symmetric.evaluations, additions
+    sums, evaluations = np.zeros(members.size), 0
+    top, features = -1, None
+    for left, right in _blocks(n_support, members.size, values.X.shape[1]):
+        size = (left.stop - left.start) * (right.stop - right.start)
+        heed_values(kernel, size)
+        if left.start != top:
+            top, features = left.start, values.exact_features(members[left], centred=not direct)
+        opposite = features
+        if left != right:
+            opposite = values.exact_features(members[right], centred=not direct)
+        block = _block(values, (features, norms[left]), (opposite, norms[right]), direct)
+        evaluations += size
+        sums[left] += block @ weights[right]
+        if left != right and left.start < n_support:
+            sums[right] += weights[left] @ block
+    return sums, evaluations, min(n_support, _TILE_ROWS) + n_support / 16 + 4
 
 
-#: What a certificate asks for: products of the kernel matrix in float64.
-ExactProducts = ExactValues | HeldValues
+def _blocks(n_support: int, n_rows: int, n_features: int) -> Iterator[tuple[slice, slice]]:
+    """Return blocks of rows against support: the support's own half, then the others."""
+    height = min(_TILE_ROWS, max(16, _TILE_BYTES // (8 * max(1, n_features))))
+
+    def ranges(first: int, last: int) -> list[slice]:
+        return [slice(top, min(last, top + height)) for top in range(first, last, height)]
+
+    own = ranges(0, n_support)
+    for number, left in enumerate(own):
+        for right in own[number:]:
+            yield left, right
+    for left in ranges(n_support, n_rows):
+        for right in own:
+            yield left, right
+
+
+def _block(
+    values: KernelMatrix,
+    left: tuple[Any, np.ndarray],
+    right: tuple[Any, np.ndarray],
+    direct: bool,
+) -> np.ndarray:
+    (A, norms_a), (B, norms_b) = left, right
+    kernel = values.kernel
+    if isinstance(kernel, InnerProductKernel):
+        # Norms are zero where differences are taken.
+        from scipy.spatial.distance import cdist
+
+        block = -0.5 * cdist(A, B, "sqeuclidean") if direct else inner_products(A, B)
+        kernel.apply(block, norms_a, norms_b)
+        return block
+    own = kernel.function if isinstance(kernel, CallableKernel) else kernel.block
+    return values.pace.call(lambda A, B: np.asarray(own(A, B), dtype=np.float64), A, B)

@@ -27,12 +27,13 @@ from kpegasos.fitting.pairs import (
     Pair,
     dtype_of_rows,
     make_pairs,
+    of_classes,
     placed_within,
     share_classes,
 )
 from kpegasos.kernels.base import Kernel, bounds_rounding
 from kpegasos.kernels.decision import kernel_decision
-from kpegasos.kernels.matrix import ClassSortedMatrix, KernelMatrix, SharedProducts
+from kpegasos.kernels.matrix import KernelMatrix, products_of
 from kpegasos.kernels.pairwise import is_costly
 from kpegasos.model_selection.grid import Folds
 from kpegasos.model_selection.results import KernelOutcome, PairCells
@@ -359,7 +360,9 @@ class ComputedPairs:
 
     Parameters
     ----------
-    shared : ClassSortedMatrix
+    shared : KernelMatrix
+    sizes : list of int
+        Examples of each class.
     cache_mb : float or "auto"
     intercept_scaling : float
     tests : list of ndarray of int
@@ -373,13 +376,14 @@ class ComputedPairs:
 
     def __init__(
         self,
-        shared: ClassSortedMatrix,
+        shared: KernelMatrix,
+        sizes: list[int],
         cache_mb: float | str,
         intercept_scaling: float,
         tests: list[np.ndarray],
     ) -> None:
         self.evaluations = 0
-        self._shared, self._tests = shared, tests
+        self._shared, self._sizes, self._tests = shared, sizes, tests
         self._make = partial(
             choose_source,
             cache="cached",
@@ -390,7 +394,7 @@ class ComputedPairs:
 
     def of_pair(self, pair: Pair) -> RowSource:
         """Make the rows of a pair."""
-        return self._make(self._shared.pair(*pair.classes))
+        return self._make(of_classes(self._shared, self._sizes, pair.classes))
 
     def decisions(self, pairs: list[Pair], fold: int, found: list[PairCells]) -> np.ndarray:
         """Decide by all pairs on the examples that a fold is tested on; see `GramPairs`."""
@@ -634,7 +638,7 @@ class _HeldValues:
         parts = max(1, parts, min(tuning.ACTIVE_EXAMPLES**2, n_samples**2 // 5))
         part_mb = parts * itemsize / tuning.MEBIBYTE
         # A single kernel takes products for its certificates.
-        can_share = any(SharedProducts.can_make(kernel) for kernel in kernels)
+        can_share = any(map(products_of, kernels))
         shared_mb = n_samples**2 * 8 / tuning.MEBIBYTE if can_share else 0.0
         n_open = max(1, min(threads, len(kernels)))
         wanted_mb = shared_mb + n_open * whole_mb + threads * part_mb
@@ -654,9 +658,8 @@ class _HeldValues:
         else:  # a fifth of the rows is for hard cells
             self.n_threads = 1
             self._budget /= 1.0 if is_small else 1.2
-        self._products = SharedProducts(
-            self._X, self._order, lambda values: GramRows.from_values(values).gram
-        )
+        self._products: tuple[str, np.ndarray] | None = None
+        self._lock = Lock()
 
     def _dtype(self, kernel: Kernel) -> str | None:
         """Choose the precision of a kernel's rows."""
@@ -675,17 +678,14 @@ class _HeldValues:
         """Compute a whole kernel matrix."""
         if kernel is None:
             return GramRows(self._X, intercept_scaling=self._scaling)
-        matrix = self._matrix(kernel)
-        if not (self._shares and SharedProducts.can_make(kernel)):
-            return GramRows.from_values(matrix, intercept_scaling=self._scaling)
-        return GramRows(
-            self._products.gram(matrix),
-            intercept_scaling=self._scaling,
-            positive_definite=kernel.positive_definite,
-            evaluations=matrix.n_samples**2,
-            rounding=matrix.rounding,
-            exact=self._products.exact(matrix),
-        )
+        matrix, kind = self._matrix(kernel), products_of(kernel)
+        if self._shares and kind is not None:
+            with self._lock:
+                if self._products is None or self._products[0] != kind:
+                    self._products = None  # its memory is wanted
+                    self._products = kind, GramRows.from_values(matrix.of_products()).gram
+                matrix.products = self._products[1]
+        return GramRows.from_values(matrix, intercept_scaling=self._scaling)
 
     def rows(self, kernel: Kernel | None) -> RowSource:
         """Make the rows of all examples."""
@@ -702,4 +702,4 @@ class _HeldValues:
             return GramPairs(self._gram_rows(kernel), self._scaling, self.tests)
         pairs = [pair._replace(members=self._order[pair.members]) for pair in self.pairs]
         shared = share_classes(kernel, self._X, pairs, self._dtype(kernel), "float64")
-        return ComputedPairs(shared, self._budget, self._scaling, self.tests)
+        return ComputedPairs(*shared, self._budget, self._scaling, self.tests)

@@ -41,7 +41,7 @@ from kpegasos.core.state import (
 from kpegasos.core.views import KernelView, View
 from kpegasos.kernels.base import CallableKernel, Kernel
 from kpegasos.kernels.decision import Kept, gram_decision, kernel_decision
-from kpegasos.kernels.exact import ExactProducts
+from kpegasos.kernels.exact import exact_products
 from kpegasos.kernels.matrix import KernelMatrix
 from kpegasos.rows.budget import Grant
 from kpegasos.utils.boundary import checked_vectors, require_numbers
@@ -626,15 +626,15 @@ class KernelSource(RowSource):
 
     Attributes
     ----------
-    exact : ExactProducts or None
-        The same values in float64, where they can be had.
+    exact : KernelMatrix or None
+        Whose values can be had in float64, too.
     points : TrainingPoints or None
         Kernel and features, where they are known.
     """
 
     #: Memory that the rows may take; whoever builds them may ask for it.
     grant: Grant | None = None
-    exact: ExactProducts | None = None
+    exact: KernelMatrix | None = None
     points: TrainingPoints | None = None
 
     def __init__(self, n_samples: int, intercept_scaling: float, positive_definite: bool) -> None:
@@ -644,7 +644,7 @@ class KernelSource(RowSource):
     def _know(self, values: KernelMatrix) -> None:
         """Know the points of a kernel matrix, and how far off its values are."""
         self.points = TrainingPoints(values.kernel, values.X, values.members)
-        self.rounding, self.exact = values.rounding, values.exact
+        self.rounding, self.exact = values.rounding, values
         self.is_costly = values.is_costly
         self.tolerated_error = float(np.finfo(values.dtype).eps) * self.largest
 
@@ -671,9 +671,9 @@ class KernelSource(RowSource):
                 f"got {self.kernel_offset**0.5:.3g} instead"
             )
 
-    @abstractmethod
     def product(self, columns: np.ndarray) -> np.ndarray:
-        """``(K + B²) @ columns``, float64 of shape (n_samples, n_columns)."""
+        """``(K + B²) @ columns``, float64 of shape (n_samples, n_columns); without `exact`."""
+        raise NotImplementedError(f"{type(self).__name__} has neither product nor exact")
 
     @abstractmethod
     def squared_norms(self) -> np.ndarray:
@@ -798,7 +798,7 @@ def _margins_again(
     """
     total, of_feature = float(np.abs(signed).sum()), rows.kernel_offset * float(signed.sum())
     if rows.exact is not None:
-        sums, rounding, evaluations = rows.exact.products(signed, needed, rows.largest)
+        sums, rounding, evaluations = exact_products(rows.exact, signed, needed, rows.largest)
         rows.evaluations += evaluations
         if not is_free:
             sums += of_feature

@@ -23,7 +23,6 @@ from kpegasos.core.state import (
     absorb_scale,
 )
 from kpegasos.core.views import KernelView, add_rows_together
-from kpegasos.kernels.decision import kernel_product
 from kpegasos.kernels.matrix import KernelMatrix
 from kpegasos.rows.base import KernelSource, Steps, may_be_definite
 from kpegasos.rows.budget import (
@@ -352,7 +351,7 @@ class DrawTile:
         slots = view.slots[members]
         ticks = np.where(slots >= 0, view.ticks[slots], -1)
         self._view = KernelView(
-            values_between(values, members, members),
+            values.block(members, members),
             np.arange(members.size),
             ticks,
             values.diagonal[members] + kernel_offset,
@@ -394,17 +393,6 @@ class DrawTile:
     def close(self) -> None:
         """Give up the kernel values."""
         self._view = self._view._replace(values=self._view.values[:0, :0].copy())
-
-
-def values_between(values: KernelMatrix, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Give kernel values of some examples against others, by packed products where that can be."""
-    if not values.can_pack:
-        return np.ascontiguousarray(values.block(left, right))
-    out = np.empty((left.size, right.size), values.dtype)
-    subset = values.pack_subset()
-    subset.append(right)
-    subset.write(left, out)
-    return out
 
 
 class TiledSteps:
@@ -666,10 +654,6 @@ class CachedRows(KernelSource):
             wanted = window[np.isfinite(score)]
         unique, first = np.unique(np.concatenate(([upcoming[offset]], wanted)), return_index=True)
         self._cache.compute(np.sort(unique[np.argsort(first)][:most]), steps.done)
-
-    def product(self, columns: np.ndarray) -> np.ndarray:
-        """``(K + B²) @ columns``."""
-        return kernel_product(self._values, columns, self.kernel_offset, self._cache.tile_rows)
 
     def forget(self) -> None:
         """Give up all rows that are kept."""

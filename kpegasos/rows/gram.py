@@ -10,7 +10,6 @@ from kpegasos.core.state import Examples
 from kpegasos.core.views import KernelView
 from kpegasos.kernels import gemm
 from kpegasos.kernels.base import InnerProductKernel
-from kpegasos.kernels.exact import ExactProducts
 from kpegasos.kernels.matrix import KernelMatrix
 from kpegasos.rows.base import (
     Evaluated,
@@ -48,8 +47,8 @@ class GramRows(KernelSource, unchanging=True):
     rounding : float or ndarray of shape (n_samples,), default=0.0
         The value of examples i and j is off by ``rounding[i] + rounding[j]`` at the most. A matrix
         that is given is the problem itself.
-    exact : ExactProducts, default=None
-        The same values in float64, where they can be had.
+    exact : KernelMatrix, default=None
+        Whose values can be had in float64, too.
     """
 
     def __init__(
@@ -60,7 +59,7 @@ class GramRows(KernelSource, unchanging=True):
         positive_definite: bool = True,
         evaluations: int = 0,
         rounding: np.ndarray | float = 0.0,
-        exact: ExactProducts | None = None,
+        exact: KernelMatrix | None = None,
     ) -> None:
         gram = _square(gram)
         positive_definite = as_flag("positive_definite", positive_definite)
@@ -107,13 +106,14 @@ class GramRows(KernelSource, unchanging=True):
                     gram[part, top:bottom] = gram[top:bottom, part].T
             else:
                 evaluations += values.write_rows(members, gram[top:bottom])
+        values.unpack()
         rows = cls(
             gram,
             intercept_scaling=intercept_scaling,
             positive_definite=values.kernel.positive_definite,
             evaluations=evaluations,
             rounding=values.rounding,
-            exact=values.exact,
+            exact=values,
         )
         rows.points = TrainingPoints(values.kernel, values.X, values.members)
         return rows

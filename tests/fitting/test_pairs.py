@@ -8,12 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from kernel_cases import whole
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs
 from sklearn.svm import SVC
 
 from kpegasos import LinearPegasosSVC, PegasosSVC
-from kpegasos.fitting.pairs import assemble, make_pairs, pair_coefficients, share_classes, vote
+from kpegasos.fitting.pairs import (
+    assemble,
+    make_pairs,
+    of_classes,
+    pair_coefficients,
+    share_classes,
+    vote,
+)
 from kpegasos.kernels.functions import RBF
 from kpegasos.kernels.matrix import KernelMatrix
 
@@ -155,9 +163,9 @@ def test_share_classes_are_those_of_the_pairs(n_classes):
     X, labels = data(n_classes)
     weight = np.where(np.arange(labels.size) % 7 == 0, 0.0, 1.0)
     pairs = make_pairs(labels, n_classes, weight, None, 1.0)
-    shared, everything = share_classes(RBF(0.1), X, pairs), slice(0, None)
+    shared = share_classes(RBF(0.1), X, pairs)
     kept = [np.flatnonzero((labels == c) & (weight > 0)) for c in range(n_classes)]
     for pair in pairs:
-        values = shared.pair(*pair.classes).block(everything, everything)
+        values = whole(of_classes(*shared, pair.classes))
         own = KernelMatrix(RBF(0.1), X[np.concatenate([kept[c] for c in pair.classes])])
-        assert_allclose(values, own.block(everything, everything), rtol=1e-12)
+        assert_allclose(values, whole(own), rtol=1e-12)

@@ -5,19 +5,18 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from kernel_cases import each_dtype, each_format, same_bits, whole
+from kernel_cases import each_dtype, each_format, same_bits, shared, whole
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import sparse
 
 from kpegasos import RBF, KernelMatrix, Laplacian, Linear, Polynomial, Sigmoid, make_rows
 from kpegasos.kernels import matrix as matrix_module
 from kpegasos.kernels.base import CallableKernel
-from kpegasos.kernels.decision import _add_products, kernel_product
+from kpegasos.kernels.decision import _add_products
+from kpegasos.kernels.exact import exact_products
 from kpegasos.kernels.functions import Cosine
 from kpegasos.kernels.gemm import PackedKernel, PackedMatrix
 from kpegasos.kernels.maps import gaussian
-from kpegasos.kernels.matrix import ClassSortedMatrix, KernelPoints, SharedProducts
-from kpegasos.rows.gram import GramRows
+from kpegasos.kernels.matrix import products_of
 from kpegasos.utils import patience, tuning
 from kpegasos.utils.patience import CutShort, heeding
 from kpegasos.utils.threads import at_work
@@ -44,7 +43,7 @@ each_packed = pytest.mark.parametrize("kernel", list(KERNELS)[:4])
 @each_format
 def test_matrix_of_slices_and_indices(kernel, as_rows, monkeypatch):
     matrix = KernelMatrix(KERNELS[kernel], as_rows(X))
-    left, right = np.array([5, 1, 17, 1]), slice(10, 40)
+    left, right = np.array([5, 1, 17, 1]), np.arange(10, 40)
     block = KERNELS[kernel].block
     expected = block(X[left], X[right])
     assert_allclose(matrix.block(left, right), expected, rtol=1e-9, atol=1e-12)
@@ -92,15 +91,6 @@ def test_rows_are_the_same_bits_in_any_block_on_any_threads(
         assert_array_equal(single, out.astype(np.float32))
 
 
-@pytest.mark.parametrize(("height", "width"), [(1, 7), (7, None), (53, 1), (1000, 53)])
-def test_kernel_product_in_tiles(height, width):
-    columns = RNG.normal(size=(N, 3)) * (RNG.random(N) < 0.5)[:, None]
-    product = kernel_product(KernelMatrix(RBF(0.5), X), columns, 2.0, height, width)
-    assert_allclose(product, (RBF(0.5).block(X, X) + 2.0) @ columns, rtol=1e-10, atol=1e-10)
-    nothing = kernel_product(KernelMatrix(RBF(0.5), X), np.zeros((N, 2)), 2.0, height, width)
-    assert_array_equal(nothing, np.zeros((N, 2)))
-
-
 def test_pieces_of_a_built_in_kernel_do_not_follow_the_clock(monkeypatch):
     shapes, block, clock = [], Cosine.block, itertools.count()
     monkeypatch.setattr(
@@ -108,50 +98,48 @@ def test_pieces_of_a_built_in_kernel_do_not_follow_the_clock(monkeypatch):
     )
     slow = SimpleNamespace(perf_counter=lambda: float(next(clock)))
     monkeypatch.setattr(patience, "time", slow)
-    KernelMatrix(Cosine(), X).block(slice(None), slice(None))
+    KernelMatrix(Cosine(), X).block(np.arange(N), np.arange(N))
     assert shapes == [(N, N)]
 
 
-# --- pairs of classes -----------------------------------------------------------------------------
+# --- some of the examples -------------------------------------------------------------------------
 
 ORDER = RNG.permutation(60)[:53]  # seven rows belong to no class
-MEMBERS = [ORDER[:20], ORDER[20:23], ORDER[23:]]
 
 
 @same_bits
-@pytest.mark.parametrize("classes", [(0, 1), (1, 0), (2, 0), (1, 2)])
+@pytest.mark.parametrize(
+    "places",
+    [np.arange(23), np.r_[20:23, :20], np.r_[23:53, :20], RNG.permutation(53)[:19]],
+    ids=["front", "two ranges", "apart", "any"],
+)
 @each_kernel
 @each_format
 @each_dtype
-def test_pair_has_the_bits_of_its_own_matrix(classes, kernel, as_rows, dtype):
+def test_subset_has_the_bits_of_its_own_matrix(places, kernel, as_rows, dtype):
     rows = as_rows(X[:60].astype(dtype))
-    pair = ClassSortedMatrix(KERNELS[kernel], rows, MEMBERS).pair(*classes)
-    own = KernelMatrix(KERNELS[kernel], rows, np.concatenate([MEMBERS[c] for c in classes]))
+    subset = KernelMatrix(KERNELS[kernel], rows, ORDER).subset(places)
+    own = KernelMatrix(KERNELS[kernel], rows, ORDER[places])
     for name in ("n_samples", "dtype", "can_pack", "row_bytes"):
-        assert getattr(pair, name) == getattr(own, name)
-    assert_array_equal(pair.diagonal, own.diagonal)
-    last = own.n_samples - 1
-    nobody = [[]] if own.can_pack else []
-    for chosen in (RNG.permutation(last + 1)[: last // 2], *nobody, [0], [last], [0, last]):
-        chosen = np.array(chosen, dtype=int)
-        outs = [np.full((chosen.size, last + 1), np.nan, dtype) for _ in range(2)]
-        assert pair.write_rows(chosen, outs[0]) == own.write_rows(chosen, outs[1]) == outs[0].size
+        assert getattr(subset, name) == getattr(own, name)
+    for name in ("diagonal", "squared_norms", "members"):
+        assert_array_equal(getattr(subset, name), getattr(own, name))
+    size = places.size
+    halves = [RNG.permutation(size)[: size // 2], np.array([0, size - 1])]
+    for chosen in (np.arange(size), *halves):
+        outs = [np.full((chosen.size, size), np.nan, dtype) for _ in range(2)]
+        for each, out in zip((subset, own), outs, strict=True):
+            assert each.write_rows(chosen, out) == out.size
         assert_array_equal(*outs)
-    left, right = np.array([4, 0, 9]), slice(2, None)
-    assert_array_equal(pair.block(left, right), own.block(left, right))
-    for matrix in (pair, own) if own.can_pack else ():
-        subset = matrix.pack_subset()
-        assert subset.members.size == 0
-        subset.append(np.array([2, 21]))
-        subset.append(np.array([0]))
-        assert_array_equal(subset.members, [2, 21, 0])
-        for first, last in ((0, 3), (1, 2)):
-            out = np.empty((2, last - first), dtype)
-            subset.write(np.array([1, 22]), out, first, last)
-            assert_array_equal(out, whole(own)[np.ix_([1, 22], [2, 21, 0][first:last])])
+        blocks = [each.block(chosen, np.arange(2, size)) for each in (subset, own)]
+        assert_array_equal(*blocks)
+        if own.can_pack:
+            assert_array_equal(blocks[0], outs[0][:, 2:])
+    twice = subset.subset(np.arange(size)[::-2])
+    assert_array_equal(whole(twice), whole(own)[::-2, ::-2])
 
 
-def test_pairs_pack_the_examples_once(monkeypatch):
+def test_subsets_pack_the_examples_once(monkeypatch):
     packed = []
     for name in ("append", "put"):
         pack = getattr(PackedMatrix, name)
@@ -160,56 +148,51 @@ def test_pairs_pack_the_examples_once(monkeypatch):
             name,
             lambda self, *given, pack=pack: packed.append(len(given[-1])) or pack(self, *given),
         )
-    shared = ClassSortedMatrix(RBF(0.5), X[:60], MEMBERS)
-    for classes in ((0, 1), (0, 2), (1, 2)):
-        whole(shared.pair(*classes))
+    matrix = KernelMatrix(RBF(0.5), X[:60], ORDER)
+    for first in (0, 10, 20):
+        whole(matrix.subset(np.arange(first, first + 30)))
     assert sum(packed) == 53
 
 
 # --- products that kernels share ------------------------------------------------------------------
 
 
-def values_of(kernel, rows=X, members=ORDER, row_dtype="float64"):
-    return KernelMatrix(kernel, rows, members, row_dtype=row_dtype, work_dtype="float64")
-
-
-def computed(values):
-    return GramRows.from_values(values).gram
+def values_of(kernel, rows=X, row_dtype="float64"):
+    return KernelMatrix(kernel, rows, ORDER, row_dtype=row_dtype, work_dtype="float64")
 
 
 @pytest.mark.parametrize("row_dtype", ["float32", "float64"])
 @each_kernel
 @each_format
 @each_dtype
-def test_shared_matrix_is_that_of_the_kernel(kernel, as_rows, dtype, row_dtype, monkeypatch):
+def test_values_made_of_products_are_those_of_the_kernel(
+    kernel, as_rows, dtype, row_dtype, monkeypatch
+):
     rows = as_rows(X.astype(dtype))
-    values = values_of(KERNELS[kernel], rows, row_dtype=row_dtype)
+    expected = whole(values_of(KERNELS[kernel], rows, row_dtype))
+    values = shared(values_of(KERNELS[kernel], rows, row_dtype))
     rtol = 1e-5 * ((kernel, dtype) == ("laplacian", np.float32))  # whose exponential is float32
-    at_once = SharedProducts(rows, ORDER, computed).gram(values)
+    at_once = whole(values)
     monkeypatch.setattr(matrix_module, "threads_for", lambda work: 3)
     monkeypatch.setattr(tuning, "MAP_BYTES", 8 * 53 * 4)  # four rows at a time
-    for found in (at_once, SharedProducts(rows, ORDER, computed).gram(values)):
-        assert found.dtype == values.dtype
-        assert_allclose(found, computed(values), rtol=rtol, atol=0.0)
+    for computed in (at_once, whole(values)):
+        assert computed.dtype == values.dtype
+        assert_allclose(computed, expected, rtol=rtol, atol=0.0)
 
 
 @pytest.mark.parametrize(
-    ("kernels", "n_computed"),
+    "kernels",
     [
-        ([RBF(0.01), RBF(0.1), RBF(1.0)], 1),
-        ([Laplacian(0.01), Laplacian(0.1)], 1),
-        ([Linear(), Polynomial(0.1, 2, 0.0), Sigmoid(0.1, 0.0)], 1),
-        ([RBF(0.1), Laplacian(0.1), RBF(0.1), RBF(0.2)], 3),
+        [RBF(0.01), RBF(1.0)],
+        [Laplacian(0.01), Laplacian(0.1)],
+        [Linear(), Polynomial(0.1, 2, 0.0), Sigmoid(0.1, 0.0)],
     ],
 )
-def test_kernels_of_a_kind_share_one_computation(kernels, n_computed):
-    """Products of another kind take the place of those held."""
-    count = []
-    shared = SharedProducts(X, ORDER, lambda values: count.append(1) or computed(values))
-    for kernel in kernels:
-        assert_array_equal(shared.gram(values_of(kernel)), computed(values_of(kernel)))
-        shared.exact(values_of(kernel))
-    assert len(count) == n_computed
+def test_kernels_of_a_kind_are_made_of_the_same_products(kernels):
+    products = [whole(values_of(kernel).of_products()) for kernel in kernels]
+    assert len({products_of(kernel) for kernel in kernels}) == 1
+    for other in products[1:]:
+        assert_array_equal(products[0], other)
 
 
 def test_functions_of_ones_own_share_nothing():
@@ -219,38 +202,23 @@ def test_functions_of_ones_own_share_nothing():
         def block(self, A, B):
             return 0.5 * super().block(A, B)
 
-    assert all(SharedProducts.can_make(kernel) for kernel in KERNELS.values())
-    assert not SharedProducts.can_make(CallableKernel(lambda A, B: A @ B.T))
-    assert not SharedProducts.can_make(Halved(0.1))
+    assert {products_of(kernel) for kernel in KERNELS.values()} == {"inner", "centred", "distances"}
+    assert products_of(CallableKernel(lambda A, B: A @ B.T)) is None
+    assert products_of(Halved(0.1)) is None
 
 
-def held_values():
-    everybody = np.arange(N)
-    return SharedProducts(X, everybody, computed).exact(values_of(RBF(0.3), members=everybody))
-
-
-def test_subsets_of_held_products_are_those_examples():
-    values, inner = held_values(), np.array([5, 3, 40, 8])
-    once, twice = values.subset(ORDER[inner]), values.subset(ORDER).subset(inner)
-    which = np.array([2, 0])
-    expected = RBF(0.3).block(X[ORDER[inner[which]]], X[ORDER[inner]])
-    for subset in (once, twice):
-        assert subset.n_samples == 4
-        for _ in range(2):  # rows leave the products that are held
-            assert_allclose(subset.rows(which), expected, rtol=1e-12)
-
-
-def test_held_products_go_block_by_block_and_are_given_up_when_told_to(monkeypatch):
-    coef, everybody = RNG.normal(size=N), np.ones(N, dtype=bool)
-    at_once, bound, evaluations = held_values().products(coef, everybody, 1.0)
-    monkeypatch.setattr(tuning, "MAP_BYTES", 8 * N * 10)  # ten rows at a time
-    in_blocks = held_values().products(coef, everybody, 1.0)
+def test_sums_of_products_go_block_by_block_and_are_given_up_when_told_to(monkeypatch):
+    coef, everybody = RNG.normal(size=53), np.ones(53, dtype=bool)
+    values = shared(values_of(RBF(0.3)))
+    at_once, bound, evaluations = exact_products(values, coef, everybody, 1.0)
+    monkeypatch.setattr(tuning, "MAP_BYTES", 8 * 53 * 10)  # ten rows at a time
+    in_blocks = exact_products(values, coef, everybody, 1.0)
     assert np.all(np.abs(in_blocks[0] - at_once) <= 2 * bound)
-    assert in_blocks[2] == evaluations == N * N
+    assert in_blocks[2] == evaluations == 53 * 53
     for n_blocks in (0, 1, 3):
         answers = iter([True] * n_blocks + [False])
         with pytest.raises(CutShort), heeding(lambda answers=answers: next(answers)):
-            held_values().products(coef, everybody, 1.0)
+            exact_products(values, coef, everybody, 1.0)
 
 
 # --- what is refused: overflow, and arrays that do not fit together -------------------------------
@@ -281,7 +249,7 @@ def test_overflow_is_refused(kernel, largest, dtype, as_rows):
 
 def test_values_near_the_limit_are_not_refused():
     rows = np.array([[1e18], [-1e18]], dtype=np.float32)
-    assert_array_equal(make_rows(rows, Linear()).product(np.eye(2)) > 0, np.eye(2, dtype=bool))
+    assert_array_equal(make_rows(rows, Linear()).gram > 0, np.eye(2, dtype=bool))
 
 
 def test_a_grid_is_refused_that_decisions_on_other_rows_have_no_digits_for():
@@ -297,27 +265,14 @@ def test_support_vectors_may_lie_farther_from_their_centre_than_examples_do():
     X = np.repeat([[-1.0], [1.0]], 50, axis=0)
     kernel = RBF(1e11)
     KernelMatrix(kernel, X)
-    assert KernelPoints(kernel, X[49:], diagonal=False).squared_norms.max() > 3.0
+    assert KernelMatrix(kernel, X[49:], predicts=True).squared_norms.max() > 3.0
     with pytest.raises(ValueError, match="gamma must be small enough"):
         KernelMatrix(kernel, X[49:])
-
-
-def test_packed_subset_of_other_rows_is_refused():
-    for kernel, rows in ((Laplacian(1.0), X), (Linear(), sparse.csr_matrix(X))):
-        with pytest.raises(TypeError, match="must be one of inner products, and X dense"):
-            KernelMatrix(kernel, rows).pack_subset()
 
 
 def write_rows(first, last, height=4, width=None):
     width = max(0, last - first) if width is None else width
     KernelMatrix(RBF(0.3), X).write_rows(np.arange(4), np.empty((height, width)), first, last)
-
-
-def write_part(first, last, height=4, width=None):
-    subset = KernelMatrix(KERNELS["poly"], X).pack_subset()
-    subset.append(np.arange(9))
-    width = max(0, last - first) if width is None else width
-    subset.write(np.arange(4), np.empty((height, width)), first, last)
 
 
 def append(rows, norms):
@@ -340,9 +295,6 @@ def added(values, first, coefs, result):
         (write_rows, (5, 3), "first and last must"),
         (write_rows, (0, 3, 4, 2), "out must"),
         (write_rows, (0, 3, 3), "out must"),
-        (write_part, (0, 10), "first and last must"),
-        (write_part, (5, 3), "first and last must"),
-        (write_part, (0, 3, 4, 2), "out must"),
         (append, (X, NORMS[:29]), r"squared_norms must have shape \(203,\)"),
         (append, (X[:, :4], NORMS), "rows must be float64 with 5 features"),
         (append, (X.astype(np.float32), NORMS), "rows must be float64 with 5 features"),

@@ -9,11 +9,13 @@ from kernel_cases import (
     A,
     B,
     Y,
+    all_rows,
     compositions,
     each_dtype,
     each_format,
     exact,
     point_sets,
+    shared,
     simple,
     whole,
 )
@@ -26,8 +28,8 @@ from kpegasos.fitting import pairs
 from kpegasos.fitting.pairs import dtype_of_rows
 from kpegasos.kernels import RBF, Chi2, Laplacian, Linear, Polynomial, Sigmoid, make_kernel
 from kpegasos.kernels.decision import decision_rounding, kernel_decision
-from kpegasos.kernels.matrix import ClassSortedMatrix, KernelPoints, SharedProducts
-from kpegasos.rows.gram import GramRows
+from kpegasos.kernels.exact import exact_products
+from kpegasos.kernels.matrix import products_of
 from kpegasos.utils import tuning
 
 RNG = np.random.default_rng(0)
@@ -121,14 +123,13 @@ def test_exact_products_are_within_their_bounds(kernel, X, seed):
     chosen = rng.permutation(n)[: rng.integers(1, n + 1)]
     coef = rng.normal(size=chosen.size) * (rng.random(chosen.size) < 0.7)
     matrix = KernelMatrix(kernel, X, work_dtype="float64", row_dtype="float64")
-    sources = [KernelMatrix(kernel, X).exact.subset(chosen)]
-    if SharedProducts.can_make(kernel):
-        shared = SharedProducts(X, np.arange(n), lambda values: GramRows.from_values(values).gram)
-        sources.append(shared.exact(matrix).subset(chosen))
+    sources = [KernelMatrix(kernel, X).subset(chosen)]
+    if products_of(kernel) is not None:
+        sources.append(shared(matrix).subset(chosen))
     true = exact(kernel, X)[np.ix_(chosen, chosen)]
     everybody, largest = np.ones(chosen.size, dtype=bool), float(np.abs(true).max())
     for values in sources:
-        sums, rounding, evaluations = values.products(coef, everybody, largest)
+        sums, rounding, evaluations = exact_products(values, coef, everybody, largest)
         assert (np.abs(sums - true @ coef) <= rounding).all()
         assert evaluations <= np.count_nonzero(coef) * chosen.size
         assert (rounding <= 1e-9 * max(1.0, kernel.diag(X).max()) * np.abs(coef).sum()).all()
@@ -142,11 +143,11 @@ def test_values_of_distances_far_from_the_origin(far, kernel):
     true = exact(kernel, X)
     for cache in ("precomputed", "cached", "streamed"):
         rows = make_rows(X, kernel, cache=cache)
-        assert_allclose(rows.product(np.eye(23)), true, atol=1e-11)
+        assert_allclose(all_rows(rows), true, atol=1e-11)
     decision = kernel_decision(kernel, Z, X, coefs)
     assert_allclose(decision, exact(kernel, Z, X) @ coefs.T, atol=1e-10)
     assert far < 1e4 or np.abs(kernel.block(X, X) - true).max() > 1e-9
-    sums, rounding, _ = KernelMatrix(kernel, X).exact.products(np.ones(23), Y != 0, 4.0)
+    sums, rounding, _ = exact_products(KernelMatrix(kernel, X), np.ones(23), Y != 0, 4.0)
     assert (np.abs(sums - true.sum(axis=1)) <= rounding).all()
     assert rounding.max() < 1e-11
 
@@ -156,7 +157,7 @@ def test_exact_products_by_differences_are_within_their_bounds():
     X = A + 1e5 * (np.arange(23) % 2)[:, None]
     kernel = MAPPED["distances"] + RBF(1e-11)
     matrix = KernelMatrix(kernel, X)
-    sums, rounding, _ = matrix.exact.products(np.ones(23), np.ones(23, dtype=bool), 5.0)
+    sums, rounding, _ = exact_products(matrix, np.ones(23), np.ones(23, dtype=bool), 5.0)
     assert (np.abs(sums - exact(kernel, X).sum(axis=1)) <= rounding).all()
     assert rounding.max() < 1e-11 < matrix.rounding.max()
 
@@ -170,7 +171,7 @@ def test_float32_values_of_clusters(far, as_rows):
     X = as_rows(clusters(far))
     expected = exact(RBF(1.0), X).astype(float)
     matrix = KernelMatrix(RBF(1.0), X)
-    block = matrix.block(slice(0, 50), slice(None))
+    block = matrix.block(np.arange(50), np.arange(200))
     assert block.dtype == matrix.dtype == np.float32
     decision = kernel_decision(RBF(1.0), X, X, np.eye(200))
     for values, true in ((whole(matrix), expected), (block, expected[:50]), (decision, expected)):
@@ -194,7 +195,7 @@ def test_float32_values_of_clusters(far, as_rows):
 def test_arithmetic_is_float64_where_float32_rounds_too_much(kernel, least, most):
     for far, expected in ((least, np.float32), (most, np.float64)):
         if far is not None:
-            points = KernelPoints(kernel, clusters(far))
+            points = KernelMatrix(kernel, clusters(far))
             assert (points.work_dtype, points.dtype) == (expected, np.float32)
         if isinstance(kernel, RBF):  # as it is with rows of float64
             matrix = KernelMatrix(kernel, clusters(far, np.float64), row_dtype="float32")
@@ -208,7 +209,7 @@ def test_rounding_is_that_of_the_exponent_or_a_kernels_own():
 
     assert_allclose(RBF(0.3).rounding(1e-7, 50.0), 4 * 1e-7 * 0.3 * 50.0, rtol=1e-4)
     assert Linear().rounding(1e-7, 50.0) == Polynomial().rounding(1e-7, 50.0) == 0.0
-    assert KernelPoints(Careful(1e-9), A.astype(np.float32)).work_dtype == np.float64
+    assert KernelMatrix(Careful(1e-9), A.astype(np.float32)).work_dtype == np.float64
 
 
 def test_mixed_translation_invariance_far_from_the_origin_is_computed_in_float64():
@@ -253,9 +254,7 @@ def test_float64_stays_where_float32_has_not_the_range(size):
 
 
 def test_pairs_and_rows_take_the_dtype():
-    members = [np.arange(9), np.arange(9, 23)]
-    shared = ClassSortedMatrix(RBF(0.5), A, members, row_dtype="float32")
-    assert shared.pair(0, 1).dtype == np.float32
+    assert KernelMatrix(RBF(0.5), A, row_dtype="float32").subset(np.arange(9)).dtype == np.float32
     for row_dtype, expected in (("float32", np.float32), (None, np.float64)):
         assert make_rows(A, "rbf", gamma=0.5, row_dtype=row_dtype).gram.dtype == expected
 

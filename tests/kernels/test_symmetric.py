@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from kernel_cases import exact
 
-from kpegasos import RBF
+from kpegasos import RBF, KernelMatrix
 from kpegasos.kernels import exact as module
-from kpegasos.kernels.exact import ExactValues, SymmetricSums, roundings
+from kpegasos.kernels.exact import SymmetricSums, exact_products, roundings
 from kpegasos.utils.patience import CutShort, heeding
 from kpegasos.utils.threads import at_work
 from kpegasos.utils.tuning import MEBIBYTE
@@ -26,7 +26,7 @@ def _problem(n_samples=400, n_support=290):
 
 
 def _products(X, coef, wanted):
-    return ExactValues(RBF(0.3), X).products(coef, wanted, 1.0)
+    return exact_products(KernelMatrix(RBF(0.3), X), coef, wanted, 1.0)
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,14 @@ from kernel_cases import (
     Cauchy,
     Constant,
     Y,
+    all_rows,
     each_dtype,
     each_format,
     exact,
     points,
     polynomial,
     same_bits,
+    shared,
     whole,
 )
 from numpy.testing import assert_allclose, assert_array_equal
@@ -41,7 +43,6 @@ from kpegasos.kernels import (
 from kpegasos.kernels.base import bounds_rounding
 from kpegasos.kernels.decision import kernel_decision
 from kpegasos.kernels.functions import city_block, scale_gamma
-from kpegasos.kernels.matrix import SharedProducts
 from kpegasos.rows.gram import GramRows
 from kpegasos.utils import tuning
 
@@ -92,7 +93,7 @@ def test_every_cache_trains_the_model_of_the_book(case, cache, as_rows):
     expected = exact(kernel, X).astype(float) + 1.5**2
     X = X if "chi2" in case else as_rows(X)
     rows = make_rows(X, kernel, cache=cache, intercept_scaling=1.5)
-    assert_allclose(rows.product(np.eye(23)), expected, rtol=1e-9, atol=1e-9)
+    assert_allclose(all_rows(rows) + rows.kernel_offset, expected, rtol=1e-9, atol=1e-9)
     assert_allclose(rows.squared_norms(), expected.diagonal(), rtol=1e-9)
     result, by_the_book = (
         pegasos(make_problem(Y, 0.1), each, epochs=5, random_state=0)
@@ -189,9 +190,8 @@ def test_values_of_a_composition_are_symmetric_to_the_last_bit_and_shared(case):
     matrix = KernelMatrix(MAPPED[case], A, row_dtype="float64", work_dtype="float64")
     values = whole(matrix)
     assert_array_equal(values, values.T)
-    shared = SharedProducts(A, np.arange(23), lambda given: GramRows.from_values(given).gram)
-    for found in (GramRows.from_values(matrix).gram, shared.gram(matrix)):
-        assert_array_equal(found, values)
+    for each in (matrix, shared(matrix)):
+        assert_array_equal(GramRows.from_values(each).gram, values)
 
 
 def test_properties_of_a_composition_are_those_of_all_parts():

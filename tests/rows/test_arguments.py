@@ -6,6 +6,7 @@ import naive
 import numpy as np
 import pandas as pd
 import pytest
+from kernel_cases import all_rows
 from numpy.testing import assert_allclose, assert_array_equal
 from row_cases import RNG, X
 from scipy import sparse
@@ -36,12 +37,11 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_rows_take_any_form(form):
-    columns = np.linspace(-1.0, 2.0, 106).reshape(53, 2)
 
     def results(A):
         cached, streamed = (make_rows(A, "rbf", gamma=0.1, cache=c) for c in ("auto", "streamed"))
         w = sdca(make_problem(Y, 0.1), linear_rows(A), random_state=0).w
-        return np.vstack((cached.product(columns), streamed.product(columns))), w
+        return np.vstack((all_rows(cached), all_rows(streamed))), w
 
     (found, w), (expected, w_expected) = results(FORMS[form]), results(WHOLE.astype(float))
     assert_allclose(found, expected, rtol=1e-12)

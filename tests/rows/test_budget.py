@@ -22,6 +22,7 @@ from kpegasos import (
     make_rows,
     pegasos,
 )
+from kpegasos.kernels.exact import exact_products
 from kpegasos.kernels.functions import scale_gamma
 from kpegasos.rows import budget
 from kpegasos.rows import cached as cache_module
@@ -128,8 +129,8 @@ def test_memory_of_an_evaluation_with_few_rows(dtype):
     n_samples, cache_mb = 9000, 16
     A = np.random.default_rng(0).normal(size=(n_samples, 2)).astype(dtype)
     rows = make_rows(A, "linear", cache="streamed", cache_mb=cache_mb)
-    columns = np.ones((n_samples, 2))
-    peak = peak_mb(lambda: rows.product(columns))
+    coef, everybody = np.ones(n_samples), np.ones(n_samples, dtype=bool)
+    peak = peak_mb(lambda: exact_products(rows.exact, coef, everybody, rows.largest))
     assert peak < cache_mb + BYTES_PER_EXAMPLE * n_samples / tuning.MEBIBYTE + SLACK_MB
 
 

@@ -13,7 +13,6 @@ from row_cases import KERNELS, RNG, N, X, each_cache, each_dtype, each_format, m
 from scipy import sparse
 
 from kpegasos import CachedRows, GramRows, KernelMatrix, linear_rows, make_rows
-from kpegasos.kernels.matrix import ClassSortedMatrix
 from kpegasos.rows.base import GramDecisions, KernelDecisions
 
 NEW = RNG.normal(size=(31, 4))
@@ -68,7 +67,7 @@ def test_decisions_of_some_members_by_the_book():
     rows = CachedRows(KernelMatrix(KERNELS["rbf"], X, members))
     expected = make_gram("rbf", NEW, X[members]) @ COEF[members] + 0.75
     assert_allclose(decisions(rows, COEF[members])(NEW), expected, rtol=1e-10)
-    pair = ClassSortedMatrix(KERNELS["rbf"], X, [np.arange(20), np.arange(20, N)]).pair(0, 1)
+    pair = KernelMatrix(KERNELS["rbf"], X).subset(np.arange(N))
     for rows in (GramRows.from_values(pair), CachedRows(pair)):
         assert_allclose(decisions(rows)(NEW), by_the_book("rbf"), rtol=1e-10)
 

@@ -21,6 +21,7 @@ from kpegasos import (
     sdca,
 )
 from kpegasos.kernels.base import CallableKernel
+from kpegasos.kernels.exact import exact_products
 from kpegasos.solvers.polish import polish
 from kpegasos.utils.patience import CutShort, heeding
 
@@ -207,7 +208,7 @@ def test_last_look_can_be_cut_short():
         with pytest.raises(CutShort):
             rows.settle(evaluated, problem.examples)
         with pytest.raises(CutShort):
-            rows.exact.products(coef, coef > 0, 1.0)
+            exact_products(rows.exact, coef, coef > 0, 1.0)
 
 
 def test_usual_float64_fits_need_no_second_look():
