@@ -268,14 +268,14 @@ class PairTraining:
         if not run.finished:
             self.advance(share)
         elif ascent is None:
-            if self._is_too_late(run, turns, share):
+            if self._has_no_time(run, turns):
                 self._take_plain_steps()
                 return
             assert settings.tol is not None
             self._n_records = len(run.history)
             self._ascent = ascent_after(run, tol=settings.tol, stopper=self._stopper)
             self._ends_with_run = self._ascent is None
-        elif self._is_too_late(ascent, turns, share):
+        elif self._is_too_slow(ascent):
             for name in ("best_dual", "proven_bound", "seconds", "evaluations"):
                 setattr(run.state, name, getattr(ascent.state, name))
             del run.history.records[self._n_records :]
@@ -285,18 +285,27 @@ class PairTraining:
             ascent.advance(self._stopper, settings.tol)
             self._tell()
 
-    def _is_too_late(self, run: PegasosRun | DualAscent, turns: Turns, share: Stopper) -> bool:
+    def _has_no_time(self, run: PegasosRun, turns: Turns) -> bool:
         """Tell whether time is too short for ascents to move all examples that matter.
 
         Before it has, the model of an ascent is worse than one of as many seconds of plain steps.
-        It goes on once half of its time is over, as little would be left for these.
         """
-        left, is_cut = self._stopper.seconds_left, self.run.status in CUT_SHORT
-        if is_cut or not (self._may_give_way and left < math.inf and run.state.steps):
-            return False
-        if run is not self.run and share.seconds > share.seconds_left:
+        left = self._stopper.seconds_left
+        if run.status in CUT_SHORT or not (self._may_give_way and left < math.inf):
             return False
         return turns.seconds_needed(self.pair.number, seconds_of_first_moves(run)) > left
+
+    def _is_too_slow(self, ascent: DualAscent) -> bool:
+        """Tell whether too little time is left for an ascent that has begun.
+
+        Its gap falls about evenly with time, from 1 on. After half of its time little is left for
+        plain steps.
+        """
+        if not (self._may_give_way and ascent.rows.computes_as_asked):
+            return False
+        seconds = ascent.state.seconds
+        part = seconds / (seconds + self._stopper.seconds_left)
+        return part <= 0.5 and ascent.history[-1].relative_gap > 1.2 - part
 
     def _take_plain_steps(self) -> None:
         """Go on with the steps of a plain fit, after which there may be time for an ascent."""

@@ -118,26 +118,19 @@ def ascent_after(
     return ascent
 
 
-def seconds_of_first_moves(run: PegasosRun | DualAscent) -> float:
-    """Forecast how long an ascent takes, at the least, until it has moved all that matters.
+def seconds_of_first_moves(run: PegasosRun) -> float:
+    """Forecast how long the ascent after a run takes until it has moved all that matters.
 
-    Parameters
-    ----------
-    run : PegasosRun or DualAscent
-        Not at its first step: the ascent, or the run that one would begin from. Zero where all rows
-        are there.
+    At the least, as the moves themselves take time too; zero where all rows are there.
     """
     rows, state = run.rows, run.state
     if not (rows.computes_as_asked and rows.holds_sets and state.evaluations):
         return 0.0
-    goes_up = isinstance(run, DualAscent)
-    margins = run.evaluate()[0 if goes_up else 1].margins
+    margins = run.evaluate()[1].margins
     waits = pulls(run.problem.loss, margins, run.examples.label) != 0.0
     n_rows = int(np.count_nonzero(waits & (state.loop.alpha == 0.0)))
-    # Early in an ascent many violate that will not when it gets there. More will matter than those
-    # at the end of a run, whose own seconds are mostly of what is compiled or loaded first.
-    if goes_up:
-        return 0.25 * n_rows * margins.size * state.seconds / state.evaluations
+    # More will matter than those at the end of a run, whose own seconds are mostly of what is
+    # compiled or loaded first.
     return min(2 * n_rows, margins.size) * margins.size * rows.pace
 
 

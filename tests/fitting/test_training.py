@@ -139,6 +139,13 @@ def test_little_time_is_for_plain_steps_before_a_polish(clock):
         assert polished.n_steps_ > 0.9 * plain.n_steps_
         assert polished.score(X, y) > plain.score(X, y) - 0.005
         assert polished.objective_ < plain.objective_
+    for part in (0.6, 0.7, 0.8):  # an ascent has begun, and gives way while time is left for steps
+        limit = {"max_time": part * seconds}
+        with pytest.warns(ConvergenceWarning, match="stopped by max_time"):
+            polished, _ = fit(polish=True, tol=0.01, **limit)
+        with pytest.warns(ConvergenceWarning, match="stopped by max_time"):
+            plain, _ = fit(**limit)
+        assert polished.score(X, y) > plain.score(X, y) - 0.005
 
 
 @pytest.mark.parametrize(("dtype", "advised"), [(np.float32, True), (np.float64, False)])
