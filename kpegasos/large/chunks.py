@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import copy
 import math
-import mmap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from inspect import signature
@@ -53,8 +52,7 @@ Chunks = Sequence[Chunk] | Iterable[Chunk] | Callable[[], Iterable[Chunk]]
 class ArrayChunks(Sequence[Chunk]):
     """Rows of arrays as a sequence of chunks, which may be mapped into memory from files.
 
-    Of a `numpy.memmap`, or a CSR matrix whose arrays are such, a chunk is a copy, and the pages of
-    the file that it came from are given back when it has been made.
+    Of a `numpy.memmap`, or a CSR matrix whose arrays are such, a chunk is a copy.
 
     Parameters
     ----------
@@ -105,11 +103,8 @@ class ArrayChunks(Sequence[Chunk]):
         begin = range(0, self.X.shape[0], self.chunk_size)[number]
         rows = slice(begin, begin + self.chunk_size)
         X = self.X[rows]
-        arrays = (self.X.data, self.X.indices) if sparse.issparse(self.X) else (self.X,)
-        if _maps(X) is not None:
-            X = np.array(X)
-        for array in arrays:
-            _give_back(array)
+        if isinstance(X, np.memmap):
+            X = np.array(X)  # in the order of the file, and not in that of the draws
         return (X, *self._rest(rows))
 
     def targets(self) -> Iterator[Chunk]:
@@ -119,10 +114,7 @@ class ArrayChunks(Sequence[Chunk]):
 
     def _rest(self, rows: slice) -> tuple[Any, ...]:
         rest = [self.y] if self.sample_weight is None else [self.y, self.sample_weight]
-        copies = tuple(np.array(part[rows]) for part in rest)
-        for part in rest:
-            _give_back(part)
-        return copies
+        return tuple(np.array(part[rows]) for part in rest)
 
 
 def _check_row_starts(X: Any) -> None:
@@ -150,22 +142,6 @@ def _with_rows(name: str, array: Any) -> Any:
     if len(array.shape) == 0:
         raise ValueError(f"{name} must be an array with rows, got {type(array).__name__} instead")
     return array
-
-
-def _maps(array: Any) -> np.memmap | None:
-    """Return the mapped file whose pages an array shows, if it does."""
-    while array is not None and not isinstance(array, np.memmap):
-        array = getattr(array, "base", None)
-    return array
-
-
-def _give_back(array: Any) -> None:
-    """Let go of the pages of a mapped file, which are read again when they are asked for."""
-    mapped = _maps(array)
-    pages: Any = getattr(mapped, "_mmap", None)
-    # Pages of a private mapping ("c") may have been written to, and would be lost.
-    if mapped is not None and mapped.mode != "c" and hasattr(pages, "madvise"):
-        pages.madvise(mmap.MADV_DONTNEED)
 
 
 def fit_chunks(

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from functools import lru_cache
-from itertools import chain, product
+from itertools import product
 from numbers import Integral, Real
 from operator import index
 from types import FrameType
@@ -423,6 +423,8 @@ def shown(value: Any) -> str:
 
 # --- matrices ---
 
+_AGREE = "X must be a sparse matrix whose data, indices and shape agree"
+
 
 def largest_magnitude(X: Any) -> float:
     """Find the largest absolute value of an array or CSR matrix, 0 of an empty one.
@@ -464,11 +466,11 @@ def canonical_csr(X: Any) -> sparse.csr_matrix:
     ValueError
         If an index is no integer, or that of no entry, row or column, or if arrays do not agree.
     """
-    if X.format == "dia":
-        X = _of_diagonals(X)
-    elif X.format == "dok":
-        X = X.tocoo()  # by NumPy
-    unsorted = _CHECKS[X.format](X)
+    unsorted = False
+    if X.format == "csr":
+        unsorted = _check_compressed(X)
+    else:
+        X = _looked_at(X)
     rows = sparse.csr_matrix(real_numbers(X))
     given = rows.data, rows.indices, rows.indptr
     arrays = np.ascontiguousarray(rows.data), _whole(rows.indices), _whole(rows.indptr)
@@ -518,15 +520,9 @@ def over_columns(rows: sparse.csr_matrix, columns: np.ndarray) -> sparse.csr_mat
 
 
 def _check_compressed(X: Any) -> bool:
-    """Check a CSR, CSC or BSR matrix; tell whether indices of a line do not increase."""
-    height, width = X.shape if X.format != "csc" else X.shape[::-1]
-    if X.format == "bsr":
-        _agree(X.data.ndim == 3 and 0 not in X.data.shape[1:])
-        high, wide = X.data.shape[1:]
-        _agree(height % high == 0 and width % wide == 0)
-        height, width = height // high, width // wide
-    else:
-        _agree(X.data.ndim == 1)
+    """Check a CSR matrix; tell whether indices of a row do not increase."""
+    height, width = X.shape
+    _agree(X.data.ndim == 1)
     indices, indptr = _whole(X.indices), _whole(X.indptr)
     _agree(len(X.data) == indices.size and indptr.size == height + 1 and indptr[0] == 0)
     pieces = even_ranges(height, threads_for(0.5 * indices.size))
@@ -539,44 +535,28 @@ def _check_compressed(X: Any) -> bool:
     faults = int(np.bitwise_or.reduce(found))
     _agree(not faults & 4)
     if faults & 1:
-        _refuse("row" if X.format == "csc" else "column", indices, width)
+        raise ValueError(
+            f"X must have column indices from 0 to {width - 1}, "
+            f"got {indices.min()} to {indices.max()} instead"
+        )
     return bool(faults & 2)
 
 
-def _of_diagonals(X: Any) -> sparse.coo_matrix:
-    """Return what SciPy makes of diagonals, whose offsets it trusts."""
-    offsets = _whole(X.offsets)
-    _agree(X.data.ndim == 2 and len(X.data) == offsets.size)
-    columns = np.broadcast_to(np.arange(X.data.shape[1]), X.data.shape)
-    rows = columns - offsets[:, None]
-    inside = (rows >= 0) & (rows < X.shape[0]) & (columns < X.shape[1])
-    return sparse.coo_matrix((X.data[inside], (rows[inside], columns[inside])), shape=X.shape)
-
-
-def _check_coordinates(X: Any) -> bool:
-    _agree(X.data.ndim == 1)
-    for name, indices, size in zip(("row", "column"), (X.row, X.col), X.shape, strict=True):
-        indices = _whole(indices)
-        _agree(indices.size == X.data.size)
-        _check_range(name, indices, size)
-    return False
-
-
-def _check_lists(X: Any) -> bool:
-    _agree(X.rows.shape == X.data.shape == X.shape[:1])
-    _agree(all(len(row) == len(data) for row, data in zip(X.rows, X.data, strict=True)))
-    columns = np.array(list(chain.from_iterable(X.rows)) or [0])
-    _check_range("column", _whole(columns), X.shape[1])
-    return False
-
-
-_CHECKS: dict[str, Callable[[Any], bool]] = {
-    "csr": _check_compressed,
-    "csc": _check_compressed,
-    "bsr": _check_compressed,
-    "coo": _check_coordinates,
-    "lil": _check_lists,
-}
+def _looked_at(X: Any) -> Any:
+    """Return a matrix of another format than CSR after SciPy has looked at its indices."""
+    try:
+        if X.format in ("csc", "bsr"):
+            X = type(X)((X.data, _whole(X.indices), _whole(X.indptr)), shape=X.shape)
+            X.check_format(full_check=True)
+            return X
+        if X.format == "lil":  # else what is missing is whatever was in memory
+            _agree(list(map(len, X.rows)) == list(map(len, X.data)))
+        X = X.tocoo()
+        return sparse.coo_matrix((X.data, (_whole(X.row), _whole(X.col))), shape=X.shape)
+    except (IndexError, TypeError, ValueError) as error:
+        if str(error).startswith("X must "):
+            raise
+        raise told_of(error, _AGREE) from None
 
 
 def _whole(indices: Any) -> np.ndarray:
@@ -590,21 +570,7 @@ def _whole(indices: Any) -> np.ndarray:
 
 def _agree(fact: bool) -> None:
     if not fact:
-        raise ValueError(
-            "X must be a sparse matrix whose data, indices and shape agree, got others instead"
-        )
-
-
-def _check_range(name: str, indices: np.ndarray, size: int) -> None:
-    if indices.size and not 0 <= indices.min() <= indices.max() < size:
-        _refuse(name, indices, size)
-
-
-def _refuse(name: str, indices: np.ndarray, size: int) -> None:
-    raise ValueError(
-        f"X must have {name} indices from 0 to {size - 1}, "
-        f"got {indices.min()} to {indices.max()} instead"
-    )
+        raise ValueError(f"{_AGREE}, got others instead")
 
 
 @compiled()

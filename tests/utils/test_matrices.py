@@ -43,14 +43,12 @@ def test_canonical_csr_sorts_indices_and_sums_what_is_twice(index_dtype, work, m
     assert (X.indices == before).all()  # never changed in place
 
 
-COLUMN, ROW = (f"X must have {name} indices from 0 to .9, got" for name in ("column", "row"))
-AGREE, WHOLE = "data, indices and shape agree", "integers as indices, got"
+COLUMN, WHOLE = "X must have column indices from 0 to 39, got", "integers as indices, got"
+AGREE = "X must be a sparse matrix whose data, indices and shape agree"
 FAULTS = [
     *(("csr", "indices", index, COLUMN) for index in (-1, 50, 2**30, -(2**30))),
-    *(("csc", "indices", index, ROW) for index in (-1, 50)),
-    *(("bsr", "indices", index, COLUMN) for index in (-1, 50)),
-    *(("coo", "row", index, ROW) for index in (-1, 50)),
-    *(("coo", "col", index, COLUMN) for index in (-1, 50)),
+    *((format, "indices", index, AGREE) for format in ("csc", "bsr") for index in (-1, 50)),
+    *(("coo", place, index, AGREE) for place in ("row", "col") for index in (-1, 50)),
     *((format, "indptr", index, AGREE) for format in ("csr", "csc", "bsr") for index in (-1, 0)),
     ("csr", "indptr", 10**8, AGREE),
     *(("csr", "indices", dtype, WHOLE) for dtype in (float, complex, object)),
@@ -75,10 +73,10 @@ def test_canonical_csr_refuses_wrong_indices(format, place, fault, match):
 def test_canonical_csr_refuses_lists_and_keys_of_no_column():
     lists, keys = (sparse.random(9, 7, 0.5, format=name, random_state=0) for name in ("lil", "dok"))
     keys._dict[3, 10**6] = 1.0
-    with pytest.raises(ValueError, match="index 1000000 exceeds"):  # SciPy's
+    with pytest.raises(ValueError, match=AGREE):
         canonical_csr(keys)
     lists.rows[3] = [10**6] * len(lists.rows[3])
-    with pytest.raises(ValueError, match="column indices from 0 to 6, got"):
+    with pytest.raises(ValueError, match=AGREE):
         canonical_csr(lists)
     lists.rows[3] = [1] * (len(lists.data[3]) + 5)
     with pytest.raises(ValueError, match=AGREE):
