@@ -8,9 +8,8 @@ several classes a positive decision is a vote for i; with two classes it is one 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import combinations, pairwise, takewhile
 from threading import Lock
 from typing import Any, NamedTuple
@@ -29,9 +28,9 @@ from kpegasos.kernels.pairwise import PairwiseKernel, is_costly
 from kpegasos.losses import HINGE
 from kpegasos.rows.base import RowSource, may_be_definite, most_scaling
 from kpegasos.rows.budget import budget_mb, gram_mb_needed
-from kpegasos.rows.cached import BufferPool
 from kpegasos.rows.choose import choose_source
 from kpegasos.rows.gram import GramRows
+from kpegasos.rows.memory import KeptMemory, array_of
 from kpegasos.utils import tuning
 from kpegasos.utils.patience import Pace
 from kpegasos.utils.validation import (
@@ -597,8 +596,7 @@ class GramParts:
         self.positive_definite = positive_definite and may_be_definite(gram.diagonal())
         self.evaluations, self.exact = evaluations, exact
         self.rounding = np.broadcast_to(rounding, gram.shape[:1])
-        # Of a single pair that is known, the whole matrix is used.
-        self._pool = BufferPool() if pairs is None or len(pairs) > 1 else None
+        self._memory = KeptMemory()  # one pair's is the next one's
 
     @property
     def is_double(self) -> bool:
@@ -609,47 +607,22 @@ class GramParts:
         """Return rows of a pair; as `KernelRows` says."""
         gram, exact = self.gram, self.exact
         members = pair.members if self.pairs is None else self.pairs[pair.number].members
-        values, give_back, whole = gram, None, True
-        if self._pool is not None and members.size < gram.shape[0]:
-            memory = self._pool.acquire(members.size**2, gram.dtype)
-            give_back = partial(self._pool.release, memory)
-            values, whole = _values_of(gram, members, memory), False
-        return _PairRows(
-            values,
+        is_known = self.pairs is not None and len(self.pairs) == 1
+        whole = is_known or members.size == gram.shape[0]
+        return GramRows(
+            gram if whole else _values_of(gram, members),
             intercept_scaling=self.intercept_scaling,
             positive_definite=self.positive_definite,
             evaluations=self.evaluations if pair.number == 0 else 0,
             rounding=self.rounding if whole else self.rounding[members],
             exact=exact if whole or exact is None else exact.subset(members),
-            give_back=give_back,
         )
 
 
-class _PairRows(GramRows, unchanging=True):
-    """Rows of a kernel matrix whose memory is used again.
-
-    Fresh pages cost more than the values that are copied into them: for the 45 pairs of ten classes
-    of 180 examples 46 ms, where the copies take 5.
-    """
-
-    def __init__(
-        self, gram: np.ndarray, *, give_back: Callable[[], None] | None, **options: Any
-    ) -> None:
-        super().__init__(gram, **options)
-        self._give_back = give_back
-
-    def close(self) -> None:
-        """Give the memory back."""
-        super().close()
-        give_back, self._give_back = self._give_back, None
-        if give_back is not None:
-            give_back()
-
-
-def _values_of(gram: np.ndarray, members: np.ndarray, memory: np.ndarray) -> np.ndarray:
-    """Return the kernel values between some examples, in the memory given."""
+def _values_of(gram: np.ndarray, members: np.ndarray) -> np.ndarray:
+    """Return the kernel values between some examples."""
     size = members.size
-    out = memory[: size * size].reshape(size, size)
+    out = array_of((size, size), gram.dtype)
     if size <= _FEW_MEMBERS or (ends := np.flatnonzero(np.diff(members) != 1) + 1).size > 1:
         np.take(gram[members], members, axis=1, out=out, mode="clip")
         return out
@@ -790,7 +763,7 @@ class KernelRows:
         self.at_once = (
             wanted and not self.is_costly and X.shape[0] <= most and needed_mb <= self._budget
         )
-        self._pool, self._lock = BufferPool() if len(pairs) > 1 else None, Lock()
+        self._memory, self._lock = KeptMemory() if len(pairs) > 1 else None, Lock()
         self._shared: KernelMatrix | None = None
 
     @property
@@ -854,7 +827,6 @@ class KernelRows:
             unasked=settings.own["cache_mb"] == "auto",
             shares=n_at_once,
             intercept_scaling=constant_of(settings, pairs, values.diagonal),
-            pool=self._pool,
         )
         source.unclaimed += unclaimed
         return source

@@ -39,9 +39,9 @@ from kpegasos.model_selection.grid import Folds
 from kpegasos.model_selection.results import KernelOutcome, PairCells
 from kpegasos.rows.base import RowSource
 from kpegasos.rows.budget import ACCOUNT, budget_mb
-from kpegasos.rows.cached import BufferPool
 from kpegasos.rows.choose import choose_source
 from kpegasos.rows.gram import GramRows
+from kpegasos.rows.memory import KeptMemory
 from kpegasos.solvers.path import PathRun
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
@@ -384,12 +384,12 @@ class ComputedPairs:
     ) -> None:
         self.evaluations = 0
         self._shared, self._sizes, self._tests = shared, sizes, tests
+        self._memory = KeptMemory()  # one pair's is the next one's
         self._make = partial(
             choose_source,
             cache="cached",
             cache_mb=cache_mb,
             intercept_scaling=intercept_scaling,
-            pool=BufferPool(),
         )
 
     def of_pair(self, pair: Pair) -> RowSource:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import nullcontext
-from threading import Lock
 
 import numpy as np
 
@@ -33,40 +32,13 @@ from kpegasos.rows.budget import (
     most_mb_used,
     scored_bytes,
 )
+from kpegasos.rows.memory import array_of
 from kpegasos.utils import tuning
 from kpegasos.utils.patience import finishing
 from kpegasos.utils.validation import as_integer, optional, shown
 
 _PINNED = np.iinfo(np.int64).max
 _NO_SLOTS = np.empty(0, dtype=np.int64)
-
-
-class BufferPool:
-    """Memory for kernel rows that is used again, pair of classes after pair.
-
-    Fresh pages of hundreds of MiB for each pair would cost more than the loops do.
-    """
-
-    def __init__(self) -> None:
-        self._free: list[np.ndarray] = []
-        self._lock = Lock()
-
-    def acquire(self, size: int, dtype: np.dtype) -> np.ndarray:
-        """Return a flat array of at least ``size`` numbers."""
-        with self._lock:
-            fitting = [b for b in self._free if b.size >= size and b.dtype == dtype]
-            if fitting:
-                buffer = min(fitting, key=len)
-                self._free = [b for b in self._free if b is not buffer]
-                return buffer
-            # A smaller one would only take memory beside the new one.
-            self._free.clear()
-        return np.empty(size, dtype=dtype)
-
-    def release(self, buffer: np.ndarray) -> None:
-        """Let an array that was acquired be used again."""
-        with self._lock:
-            self._free.append(buffer)
 
 
 class RowCache:
@@ -81,8 +53,6 @@ class RowCache:
         Slots; fewer where memory for so many cannot be had.
     tile_rows : int
         Rows that are computed together at the most.
-    pool : BufferPool
-        Where the memory comes from.
 
     Attributes
     ----------
@@ -101,16 +71,13 @@ class RowCache:
         kernel_offset: float,
         row_capacity: int,
         tile_rows: int,
-        pool: BufferPool,
     ) -> None:
         self.evaluations = 0
         self._values = values
-        self._pool = pool
         n_samples = values.n_samples
         while True:
-            size = row_capacity * n_samples
             try:
-                self._buffer = pool.acquire(size, values.dtype)
+                kept = array_of((row_capacity, n_samples), values.dtype)
                 break
             except MemoryError:
                 if row_capacity <= tuning.FEWEST_ROWS:
@@ -119,7 +86,7 @@ class RowCache:
         self.row_capacity = row_capacity
         self.tile_rows = min(tile_rows, row_capacity)
         self.view = KernelView(
-            self._buffer[:size].reshape(row_capacity, n_samples),
+            kept,
             np.full(n_samples, -1, dtype=np.int64),
             np.zeros(row_capacity, dtype=np.int64),
             squared_norms,
@@ -306,10 +273,9 @@ class RowCache:
         self._again = 0
 
     def close(self) -> None:
-        """Give the memory back to the pool; the view is not to be used any more."""
+        """Give the memory up; the view is not to be used any more."""
         self.view.slots[:] = -1
-        self._pool.release(self._buffer)
-        self._buffer = np.empty(0, self._buffer.dtype)
+        self.view = self.view._replace(values=self.view.values[:0].copy())
         self._work = np.empty((0, self._work.shape[1]), self._work.dtype)
 
 
@@ -531,8 +497,6 @@ class CachedRows(KernelSource):
         Rows of one tile at the most.
     tile_draws : int, default=128
         Draws of a tile. Data of less than eight such tiles go through their draws one by one.
-    pool : BufferPool, default=None
-        Where the memory comes from.
 
     Raises
     ------
@@ -550,10 +514,7 @@ class CachedRows(KernelSource):
         intercept_scaling: float = 0.0,
         tile_rows: int | None = None,
         tile_draws: int | None = None,
-        pool: BufferPool | None = None,
     ) -> None:
-        if pool is not None and not isinstance(pool, BufferPool):
-            raise ValueError(f"pool must be a BufferPool, got {shown(pool)} instead")
         if not isinstance(values, KernelMatrix):
             raise ValueError(
                 f"values must be kernel values, such as a KernelMatrix, got {shown(values)} instead"
@@ -574,7 +535,6 @@ class CachedRows(KernelSource):
             self.kernel_offset,
             capacity.rows,
             max(1, min(capacity.tile_rows, tile_rows)),
-            pool or BufferPool(),
         )
         self.row_capacity = self._cache.row_capacity
         self._tiles: TiledSteps | None = None
@@ -660,6 +620,6 @@ class CachedRows(KernelSource):
         self._cache.forget()
 
     def close(self) -> None:
-        """Give the memory of the rows back to the pool."""
+        """Give up the memory of the rows."""
         self._cache.close()
         super().close()

@@ -21,7 +21,7 @@ from kpegasos.rows.budget import (
     gram_mb_needed,
     most_mb_used,
 )
-from kpegasos.rows.cached import BufferPool, CachedRows
+from kpegasos.rows.cached import CachedRows
 from kpegasos.rows.gram import GramRows
 from kpegasos.utils import tuning
 from kpegasos.utils.threads import at_work
@@ -161,7 +161,6 @@ def choose_source(
     intercept_scaling: float,
     shares: int = 1,
     unasked: bool = False,
-    pool: BufferPool | None = None,
 ) -> KernelSource:
     """Build the source that ``cache`` names, or that suits the size.
 
@@ -177,8 +176,6 @@ def choose_source(
         Sources that live at the same time.
     unasked : bool, default=False
         Whether the budget came of ``"auto"``.
-    pool : BufferPool, default=None
-        Where the memory of cached rows comes from.
 
     Raises
     ------
@@ -217,9 +214,7 @@ def choose_source(
     else:
         if cache == "streamed":
             share_mb = min(share_mb, few_rows_mb(values))
-        source = CachedRows(
-            values, cache_mb=share_mb, intercept_scaling=intercept_scaling, pool=pool
-        )
+        source = CachedRows(values, cache_mb=share_mb, intercept_scaling=intercept_scaling)
     source.grant = grant
     return source
 

@@ -19,14 +19,11 @@ from kpegasos.rows.base import (
     may_be_definite,
     run_loop,
 )
+from kpegasos.rows.memory import array_of
 from kpegasos.utils import tuning
 from kpegasos.utils.patience import heed
 from kpegasos.utils.validation import as_flag, as_integer, shown
 
-#: Bytes of a small matrix at the most, and memory for the next one: fresh pages cost as much as its
-#: values. Numpy asks for large pages from so many bytes on.
-_SMALL = 4 * tuning.MEBIBYTE
-_memory: list[np.ndarray] = []
 #: Machine epsilon of each dtype that a matrix may have.
 _SPACING = {np.dtype(kind): float(np.finfo(kind).eps) for kind in (np.float32, np.float64)}
 
@@ -87,7 +84,7 @@ class GramRows(KernelSource, unchanging=True):
         product of packed examples and what the kernel makes of it are.
         """
         n_samples = values.n_samples
-        gram = _new_matrix(n_samples, values.dtype)
+        gram = array_of((n_samples, n_samples), values.dtype)
         # Temporaries come on top of the matrix, so they have to be small.
         work = 64 * tuning.MEBIBYTE if values.can_pack else tuning.MEBIBYTE
         height = max(1, work // max(1, 24 * n_samples))
@@ -153,28 +150,6 @@ class GramRows(KernelSource, unchanging=True):
     def squared_norms(self) -> np.ndarray:
         """``k(x, x) + B²`` of each example."""
         return self._view.squared_norms.copy()
-
-
-class _Lease:
-    """Memory that is there for the next matrix once no array sees it any more."""
-
-    def __init__(self, buffer: np.ndarray) -> None:
-        self._buffer, self.__array_interface__ = buffer, buffer.__array_interface__
-
-    def __del__(self) -> None:
-        _memory[:] = [self._buffer]
-
-
-def _new_matrix(n_samples: int, dtype: np.dtype) -> np.ndarray:
-    """Return memory for a matrix, used before if it is small."""
-    size = n_samples**2 * dtype.itemsize
-    if size > _SMALL:
-        return np.empty((n_samples, n_samples), dtype)
-    try:
-        buffer = _memory.pop()
-    except IndexError:
-        buffer = np.empty(_SMALL, np.uint8)
-    return np.asarray(_Lease(buffer))[:size].view(dtype).reshape(n_samples, n_samples)
 
 
 def _is_symmetric(values: KernelMatrix) -> bool:

@@ -147,16 +147,3 @@ def test_symmetric_values_are_copied_while_somebody_waits(monkeypatch):
         rows = GramRows.from_values(values)
     assert np.diff(between)[1::2].tolist() == [7, 6, 5, 4, 3, 2, 1]
     assert_array_equal(rows.gram, rows.gram.T)
-
-
-def test_memory_of_a_small_matrix_is_used_again_when_nobody_sees_it():
-    values = KernelMatrix(RBF(0.5), np.arange(12.0).reshape(6, 2))
-    first = GramRows.from_values(values).gram
-    seen, before = first[2:4], first[2:4].copy()
-    address = first.ctypes.data
-    del first
-    second = GramRows.from_values(KernelMatrix(RBF(2.0), np.ones((9, 2)))).gram
-    assert not np.shares_memory(seen, second)
-    assert_array_equal(seen, before)
-    del seen
-    assert GramRows.from_values(values).gram.ctypes.data == address

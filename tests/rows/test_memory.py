@@ -1,9 +1,13 @@
-"""Free memory: the least of what machine, cgroups and address space leave."""
+"""Memory: what is free, and what one array leaves to the next."""
 
+import numpy as np
 import pytest
 
+from kpegasos import RBF, CachedRows, GramRows, KernelMatrix, PegasosSVC
 from kpegasos.rows import budget as memory
+from kpegasos.rows import memory as spare_memory
 from kpegasos.rows.budget import free_memory
+from kpegasos.rows.memory import KeptMemory, array_of
 
 MEMINFO = "MemTotal:  4000 kB\nMemFree:  100 kB\nMemAvailable:  3000 kB\nHugePages_Total: 0\n"
 V2 = {
@@ -57,3 +61,76 @@ def test_free_memory_heeds_the_limit_of_addresses(tmp_path, monkeypatch):
     limits = (12 * page, memory.resource.RLIM_INFINITY)
     monkeypatch.setattr(memory.resource, "getrlimit", lambda kind: limits)
     assert free_memory(tmp_path) == 2 * page
+
+
+# --- memory that is taken again -------------------------------------------------------------------
+
+DOUBLE = np.dtype(np.float64)
+
+
+@pytest.fixture
+def nothing_spare(monkeypatch):
+    monkeypatch.setattr(spare_memory, "_spare", {})
+
+
+def spare_sizes():
+    return sorted(each.size >> 20 for each in spare_memory._spare.values())
+
+
+def test_memory_is_taken_again_when_nobody_sees_it(nothing_spare):
+    first = array_of((600, 600), DOUBLE)
+    first[:] = 1.0
+    seen, address = first[2:4], first.ctypes.data
+    del first
+    second = array_of((900, 300), np.dtype(np.float32))
+    assert not np.shares_memory(seen, second)
+    assert (seen == 1.0).all()
+    del seen
+    assert array_of((700, 500), DOUBLE).ctypes.data == address
+
+
+def test_the_smallest_part_that_fits_is_taken(nothing_spare):
+    parts = [array_of((size << 17,), DOUBLE) for size in (12, 5, 8)]
+    middle = parts[2].ctypes.data
+    parts.clear()
+    assert spare_sizes() == [5, 8, 12]
+    assert array_of((6 << 17,), DOUBLE).ctypes.data == middle
+    largest = array_of((13 << 17,), DOUBLE)  # nothing is large enough, so it is all given up
+    assert spare_sizes() == []
+    del largest
+    assert spare_sizes() == [13]
+
+
+def test_memory_is_kept_within_a_bound_but_for_who_wants_it_all(nothing_spare):
+    parts = [array_of((size << 17,), DOUBLE) for size in (20, 10, 40)]
+    parts.clear()
+    assert spare_sizes() == [10, 20]
+    keeper, part = KeptMemory(), array_of((40 << 17,), DOUBLE)
+    del part
+    assert spare_sizes() == [40]
+    del keeper
+    assert spare_sizes() == []
+
+
+@pytest.mark.parametrize("make", [GramRows.from_values, CachedRows])
+def test_rows_leave_their_memory_to_those_that_come(make, nothing_spare):
+    X = np.random.default_rng(0).normal(size=(130, 2))
+    rows = make(KernelMatrix(RBF(0.5), X))
+    view = rows.ensure_rows(np.array([3]), 0)
+    values, expected = view.values, view.values[view.slots[3]].copy()
+    rows.close()
+    assert not spare_memory._spare  # somebody sees it
+    assert not np.shares_memory(
+        make(KernelMatrix(RBF(2.0), X)).ensure_rows(np.array([3]), 0).values, values
+    )
+    assert any(np.array_equal(row, expected) for row in values)
+    del view, values
+    assert len(spare_memory._spare) == 2
+
+
+def test_a_fit_leaves_no_more_than_the_bound(nothing_spare):
+    X = np.random.default_rng(0).normal(size=(2600, 2)).astype(np.float32)
+    clf = PegasosSVC(cache="precomputed", epochs=0.1, random_state=0).fit(X, np.arange(2600) % 2)
+    assert clf.support_.size
+    assert sum(each.size for each in spare_memory._spare.values()) <= 32 << 20
+    assert not spare_memory._keepers

@@ -11,14 +11,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from row_cases import N, X, Y, make_gram
 
 from kpegasos import RBF, CachedRows, KernelMatrix, make_problem, pegasos, sdca
-from kpegasos.rows.cached import BufferPool, RowCache, TiledSteps, _parts
+from kpegasos.rows.cached import RowCache, TiledSteps, _parts
 from kpegasos.utils import tuning
 
 VALUES = KernelMatrix(RBF(0.5), X)
 
 
 def make_cache(row_capacity, tile_rows=4):
-    return RowCache(VALUES, VALUES.diagonal, 0.0, row_capacity, tile_rows, BufferPool())
+    return RowCache(VALUES, VALUES.diagonal, 0.0, row_capacity, tile_rows)
 
 
 def assert_rows_are_right(cache):
@@ -236,37 +236,12 @@ def test_cached_rows_cost_no_more_than_the_matrix():
     assert N <= rows.evaluations <= N * N
 
 
-def test_buffer_pool_hands_memory_on():
-    """Sources that were closed forget their rows, and leave their memory to those that come."""
-    pool = BufferPool()
-    first, both = CachedRows(VALUES, pool=pool), CachedRows(VALUES, pool=pool)
-    first.ensure_rows(np.array([3, 1]), 0)
-    held = view_of(first).values
-    assert first.n_kept == 2
-    assert not np.shares_memory(view_of(both).values, held)
-    first.close()
-    assert first.n_kept == 0
-    small = CachedRows(KernelMatrix(RBF(0.5), X[:20]), pool=pool)
-    assert view_of(small).values.shape == (20, 20)
-    assert np.shares_memory(view_of(small).values, held)
-    small.close()
-    again = CachedRows(VALUES, pool=pool)
-    assert view_of(again).values.shape == (N, N)
-    assert np.shares_memory(view_of(again).values, held)
-    result, expected = (run(rows, n_steps=3 * N) for rows in (again, CachedRows(VALUES)))
-    assert_array_equal(result.coef, expected.coef)
-
-
-def test_buffer_pool_takes_the_smallest_that_fits():
-    pool, dtype = BufferPool(), np.dtype(np.float64)
-    buffers = [pool.acquire(size, dtype) for size in (100, 20, 50)]
-    for buffer in buffers:
-        pool.release(buffer)
-    assert pool.acquire(30, dtype) is buffers[2]
-    assert pool.acquire(30, np.dtype(np.float32)).dtype == np.float32
-    # Nothing fitted, so what lay idle was given up.
-    fresh = pool.acquire(10, dtype)
-    assert all(fresh is not buffer for buffer in buffers)
+def test_rows_that_were_closed_forget_what_they_kept():
+    rows = CachedRows(VALUES)
+    rows.ensure_rows(np.array([3, 1]), 0)
+    assert rows.n_kept == 2
+    rows.close()
+    assert rows.n_kept == view_of(rows).values.size == 0
 
 
 def test_parts_have_as_many_missing_rows_as_they_may():
