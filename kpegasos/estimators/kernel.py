@@ -300,12 +300,12 @@ class KernelEstimator(PrecomputedMixin, BasePegasos, KernelAttributes):
 class PegasosSVC(OneVsOneMixin, KernelEstimator):
     """Kernel support vector classifier trained by Pegasos.
 
+    The first seven parameters are those of every day; few models need the others.
+
     Parameters
     ----------
     C : float, default=1.0
         Inverse regularisation in SVC's terms: ``lam = 1 / (C · Σ weights)`` of each pair.
-    lam : float, default=None
-        The regularisation λ of the papers; used in place of ``C`` if given.
     kernel : str, callable or kernel object, default="rbf"
         A name of scikit-learn's `pairwise_kernels`: "rbf", "poly" or "polynomial", "linear",
         "sigmoid", "laplacian", "chi2", "additive_chi2", "cosine"; or "precomputed". Kernel objects
@@ -313,12 +313,29 @@ class PegasosSVC(OneVsOneMixin, KernelEstimator):
         (n_a, n_b)``, symmetric, and positive semi-definite for the gap to be a certificate;
         "sigmoid" and "additive_chi2" are not definite, and have none (NaN). With a
         `PairwiseKernel`, X is a sequence of any objects.
-    degree : int, default=3
-        Degree of the polynomial kernel.
     gamma : {"scale", "auto"} or float, default="scale"
         Width of the RBF, polynomial, sigmoid, Laplacian and chi2 kernels:
         ``1 / (n_features · X.var())`` for "scale", ``1 / n_features`` for "auto", or a positive
         number.
+    polish : bool, default=False
+        Whether dual coordinate ascent goes on from the model of the Pegasos steps until the
+        certified relative gap is at most ``tol`` (0.001 if None). The model is then no longer an
+        average of Pegasos iterates. Who wants the model soon, or the optimum for a large C, wants
+        ``polish=True``. Who studies Pegasos, compares with the papers, or needs the average of its
+        iterates wants the plain fit.
+    tol : float, default=None
+        Certified relative gap at which training stops; a `ConvergenceWarning` tells if it is
+        never reached.
+    epochs : "auto" or float, default="auto"
+        Passes over the data; with ``warm_start`` each fit adds as many. "auto" is 20 without
+        ``polish``, after which the accuracy of usual data has settled, and with it half an epoch
+        or 512 draws, whichever is less.
+    random_state : int, RandomState or None, default=None
+        Seed of the order in which examples are drawn.
+    lam : float, default=None
+        The regularisation λ of the papers; used in place of ``C`` if given.
+    degree : int, default=3
+        Degree of the polynomial kernel.
     coef0 : float, default=0.0
         Constant term of the polynomial and sigmoid kernels.
     loss : {"hinge", "squared_hinge", "smoothed_hinge", "log_loss"} or Loss, default="hinge"
@@ -336,10 +353,6 @@ class PegasosSVC(OneVsOneMixin, KernelEstimator):
     intercept_scaling : float, default=1.0
         Size of the constant feature: the larger, the less the intercept is regularised. With "free"
         in units of an example's typical length; the optimum does not depend on it.
-    epochs : "auto" or float, default="auto"
-        Passes over the data; with ``warm_start`` each fit adds as many. "auto" is 20 without
-        ``polish``, after which the accuracy of usual data has settled, and with it half an epoch
-        or 512 draws, whichever is less.
     n_steps : int, default=None
         Steps T of each pair; used in place of ``epochs`` if given.
     batch_size : int, default=1
@@ -355,15 +368,6 @@ class PegasosSVC(OneVsOneMixin, KernelEstimator):
     step : callable, default=None
         Sizes of the steps: ``step(t, lam)`` for an array of numbers t, positive and at most
         ``1 / lam``; see `kpegasos.core.steps`. None for Pegasos' own ``1 / (lam t)``.
-    polish : bool, default=False
-        Whether dual coordinate ascent goes on from the model of the Pegasos steps until the
-        certified relative gap is at most ``tol`` (0.001 if None). The model is then no longer an
-        average of Pegasos iterates. Who wants the model soon, or the optimum for a large C, wants
-        ``polish=True``. Who studies Pegasos, compares with the papers, or needs the average of its
-        iterates wants the plain fit.
-    tol : float, default=None
-        Certified relative gap at which training stops; a `ConvergenceWarning` tells if it is
-        never reached.
     max_time : float, default=None
         Seconds from the call of ``fit`` after which the model reached so far is returned, with a
         `ConvergenceWarning`. Of several classes each pair has a part of it, as the square of its
@@ -410,8 +414,6 @@ class PegasosSVC(OneVsOneMixin, KernelEstimator):
         Whether another ``fit`` on the same data goes on with the same sequence of iterates.
     verbose : bool, default=False
         Whether a progress bar is shown, with the certified gap, kernel values and seconds.
-    random_state : int, RandomState or None, default=None
-        Seed of the order in which examples are drawn.
 
     Attributes
     ----------
@@ -482,23 +484,24 @@ class PegasosSVC(OneVsOneMixin, KernelEstimator):
         self,
         C: float = 1.0,
         *,
-        lam: float | None = None,
         kernel: Any = "rbf",
-        degree: int = 3,
         gamma: str | float = "scale",
+        polish: bool = False,
+        tol: float | None = None,
+        epochs: str | float = "auto",
+        random_state: Any = None,
+        lam: float | None = None,
+        degree: int = 3,
         coef0: float = 0.0,
         loss: Any = "hinge",
         fit_intercept: bool | str = True,
         intercept_scaling: float = 1.0,
-        epochs: str | float = "auto",
         n_steps: int | None = None,
         batch_size: int = 1,
         sampling: Sampling = "permutation",
         projection: bool = False,
         average: str | None = "weighted",
         step: StepRule | None = None,
-        polish: bool = False,
-        tol: float | None = None,
         max_time: float | None = None,
         max_kernel_evaluations: int | None = None,
         checkpoints: Any = "auto",
@@ -511,7 +514,6 @@ class PegasosSVC(OneVsOneMixin, KernelEstimator):
         n_jobs: int | None = None,
         warm_start: bool = False,
         verbose: bool = False,
-        random_state: Any = None,
     ) -> None: ...
 
     _libsvm_types = CLASSIFIERS
@@ -527,16 +529,12 @@ class PegasosSVC(OneVsOneMixin, KernelEstimator):
 class PegasosSVR(RegressionMixin, KernelEstimator):
     """Kernel support vector regression trained by stochastic subgradient steps.
 
+    The first eight parameters are those of every day; few models need the others.
+
     Parameters
     ----------
     C : float, default=1.0
         Inverse regularisation in SVR's terms: ``lam = 1 / (C · Σ weights)``.
-    lam : float, default=None
-        The regularisation λ of the papers; used in place of ``C`` if given.
-    loss : {"epsilon_insensitive", "squared_epsilon_insensitive", "huber"} or Loss, \
-default="epsilon_insensitive"
-        What an error costs: SVR's loss, its square (that of LinearSVR), Huber's loss, whose
-        squares end at ``epsilon``; or one of your own, see `kpegasos.losses`.
     epsilon : float, default=0.1
         Errors up to this cost nothing; with "huber", errors up to this are squared. Of no use
         with a loss that is an object.
@@ -547,12 +545,34 @@ default="epsilon_insensitive"
         (n_a, n_b)``, symmetric, and positive semi-definite for the gap to be a certificate;
         "sigmoid" and "additive_chi2" are not definite, and have none (NaN). With a
         `PairwiseKernel`, X is a sequence of any objects.
-    degree : int, default=3
-        Degree of the polynomial kernel.
     gamma : {"scale", "auto"} or float, default="scale"
         Width of the RBF, polynomial, sigmoid, Laplacian and chi2 kernels:
         ``1 / (n_features · X.var())`` for "scale", ``1 / n_features`` for "auto", or a positive
         number.
+    polish : bool, default=False
+        Whether dual coordinate ascent goes on from the model of the Pegasos steps until the
+        certified relative gap is at most ``tol`` (0.001 if None). The model is then no longer an
+        average of Pegasos iterates. Who wants the model soon, or the optimum for a large C, wants
+        ``polish=True``. Who studies Pegasos, compares with the papers, or needs the average of its
+        iterates wants the plain fit.
+    tol : float, default=None
+        Certified relative gap at which training stops; a `ConvergenceWarning` tells if it is
+        never reached.
+    epochs : "auto" or float, default="auto"
+        Passes over the data; with ``warm_start`` each fit adds as many. "auto" is 20 without
+        ``polish``, after which the accuracy of usual data has settled, and with it half an epoch
+        or 512 draws, whichever is less.
+    random_state : int, RandomState or None, default=None
+        Seed of the order in which examples are drawn.
+
+    lam : float, default=None
+        The regularisation λ of the papers; used in place of ``C`` if given.
+    loss : {"epsilon_insensitive", "squared_epsilon_insensitive", "huber"} or Loss, \
+default="epsilon_insensitive"
+        What an error costs: SVR's loss, its square (that of LinearSVR), Huber's loss, whose
+        squares end at ``epsilon``; or one of your own, see `kpegasos.losses`.
+    degree : int, default=3
+        Degree of the polynomial kernel.
     coef0 : float, default=0.0
         Constant term of the polynomial and sigmoid kernels.
     fit_intercept : bool or "free", default=True
@@ -562,10 +582,6 @@ default="epsilon_insensitive"
     intercept_scaling : float, default=1.0
         Size of the constant feature: the larger, the less the intercept is regularised. With "free"
         in units of an example's typical length; the optimum does not depend on it.
-    epochs : "auto" or float, default="auto"
-        Passes over the data; with ``warm_start`` each fit adds as many. "auto" is 20 without
-        ``polish``, after which the accuracy of usual data has settled, and with it half an epoch
-        or 512 draws, whichever is less.
     n_steps : int, default=None
         Steps T; used in place of ``epochs`` if given.
     batch_size : int, default=1
@@ -581,15 +597,6 @@ default="epsilon_insensitive"
     step : callable, default=None
         Sizes of the steps: ``step(t, lam)`` for an array of numbers t, positive and at most
         ``1 / lam``; see `kpegasos.core.steps`. None for Pegasos' own ``1 / (lam t)``.
-    polish : bool, default=False
-        Whether dual coordinate ascent goes on from the model of the Pegasos steps until the
-        certified relative gap is at most ``tol`` (0.001 if None). The model is then no longer an
-        average of Pegasos iterates. Who wants the model soon, or the optimum for a large C, wants
-        ``polish=True``. Who studies Pegasos, compares with the papers, or needs the average of its
-        iterates wants the plain fit.
-    tol : float, default=None
-        Certified relative gap at which training stops; a `ConvergenceWarning` tells if it is
-        never reached.
     max_time : float, default=None
         Seconds from the call of ``fit`` after which the model reached so far is returned, with a
         `ConvergenceWarning`. It is overrun by what is compiled for the first time.
@@ -622,9 +629,6 @@ default="epsilon_insensitive"
         Whether another ``fit`` on the same data goes on with the same sequence of iterates.
     verbose : bool, default=False
         Whether a progress bar is shown, with the certified gap, kernel values and seconds.
-    random_state : int, RandomState or None, default=None
-        Seed of the order in which examples are drawn.
-
 
     Attributes
     ----------
@@ -687,24 +691,25 @@ default="epsilon_insensitive"
         self,
         C: float = 1.0,
         *,
-        lam: float | None = None,
-        loss: Any = "epsilon_insensitive",
         epsilon: float = 0.1,
         kernel: Any = "rbf",
-        degree: int = 3,
         gamma: str | float = "scale",
+        polish: bool = False,
+        tol: float | None = None,
+        epochs: str | float = "auto",
+        random_state: Any = None,
+        lam: float | None = None,
+        loss: Any = "epsilon_insensitive",
+        degree: int = 3,
         coef0: float = 0.0,
         fit_intercept: bool | str = True,
         intercept_scaling: float = 1.0,
-        epochs: str | float = "auto",
         n_steps: int | None = None,
         batch_size: int = 1,
         sampling: Sampling = "permutation",
         projection: bool = False,
         average: str | None = "weighted",
         step: StepRule | None = None,
-        polish: bool = False,
-        tol: float | None = None,
         max_time: float | None = None,
         max_kernel_evaluations: int | None = None,
         checkpoints: Any = "auto",
@@ -713,7 +718,6 @@ default="epsilon_insensitive"
         row_dtype: str = "auto",
         warm_start: bool = False,
         verbose: bool = False,
-        random_state: Any = None,
     ) -> None: ...
 
     _libsvm_types = REGRESSORS

@@ -264,7 +264,7 @@ def settings_of(estimator: Any) -> Settings:
     )
     loss, hinge = HINGE, True
     regression = isinstance(estimator, RegressorMixin)
-    if regression or plain["loss"] != "hinge":
+    if regression or not (isinstance(plain["loss"], str) and plain["loss"] == "hinge"):
         loss = make_loss(plain["loss"], regression=regression, epsilon=get("epsilon"))
         options, hinge = options_for(loss, options), is_hinge(loss)
     return Settings(
