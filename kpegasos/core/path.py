@@ -30,7 +30,7 @@ from kpegasos.core.certificate import (
     total_loss,
 )
 from kpegasos.core.state import STEPS, Examples, LoopState, combine
-from kpegasos.core.views import HeldRows, KernelView, check_view, require_rows
+from kpegasos.core.views import HeldRows, KernelView
 from kpegasos.core.working_sets import (
     CHOSEN,
     DONE,
@@ -266,62 +266,6 @@ def _scale(alpha: np.ndarray, image: np.ndarray, examples: Examples, to_margin: 
     return float(factor)
 
 
-def _check_start(
-    path: Path,
-    cells: np.ndarray,
-    view: KernelView,
-    members: np.ndarray,
-    moves: np.ndarray,
-    first: int,
-    last: int,
-) -> None:
-    _check_cells(path)
-    check_view(view, path.label, path.label.shape)
-    require_indices("cells", cells, path.lams.size)
-    require_rows(view, members)
-    require_shape("moves", moves, members.shape)
-    require_range("first and last", first, last, path.label.size)
-
-
-@checked(_check_start)
-@compiled()
-def remove_held_out(
-    path: Path,
-    cells: np.ndarray,
-    view: HeldRows,
-    members: np.ndarray,
-    moves: np.ndarray,
-    first: int,
-    last: int,
-) -> None:
-    """Take examples out of the images of those cells whose fold holds them out.
-
-    Parameters
-    ----------
-    path : Path
-        Its images are modified for a range of the examples.
-    cells : ndarray of int64
-    view : KernelView
-        Holds the rows of the members.
-    members : ndarray of int64
-    moves : ndarray of shape (n_members,)
-        The multiples of their rows that are in the images.
-    first, last : int
-        The range.
-    """
-    for a in range(members.size):
-        slot = view.slots[members[a]]
-        for cell in cells:
-            if path.signed[path.folds[cell], members[a]] == 0.0:
-                image = path.images[cell]
-                if view.wide.size:
-                    for j in range(first, last):
-                        image[j] -= moves[a] * (view.wide[slot, j] + view.kernel_offset)
-                else:
-                    for j in range(first, last):
-                        image[j] -= moves[a] * (view.narrow[slot, j] + view.kernel_offset)
-
-
 def _check_certified(
     path: Path,
     first: int,
@@ -429,27 +373,3 @@ def active_examples(
     key[examples.signed == 0.0] = np.inf
     number = min(most, int(np.count_nonzero(examples.signed)))
     return np.sort(np.argpartition(key, number - 1)[:number])
-
-
-def _check_gathering(view: KernelView, members: np.ndarray, out: np.ndarray) -> None:
-    check_view(view, view.slots, view.slots.shape)
-    require_rows(view, members)
-    require_shape("out", out, (members.size, members.size))
-
-
-@checked(_check_gathering)
-@compiled()
-def gather(view: HeldRows, members: np.ndarray, out: np.ndarray) -> None:
-    """Write the kernel values between some examples, whose rows are held.
-
-    Parameters
-    ----------
-    view : KernelView
-    members : ndarray of int64
-    out : ndarray of shape (n_members, n_members)
-    """
-    for a in range(members.size):
-        slot = view.slots[members[a]]
-        for b in range(members.size):
-            wide = view.wide.size > 0
-            out[a, b] = view.wide[slot, members[b]] if wide else view.narrow[slot, members[b]]

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,9 +24,7 @@ from kpegasos.core.path import (
     certify_cells,
     follow,
     gap_of_each,
-    gather,
     new_path,
-    remove_held_out,
 )
 from kpegasos.core.problem import Problem
 from kpegasos.core.small_runs import SAFE
@@ -63,7 +60,6 @@ from kpegasos.solvers.polish import InteriorPointAscent, sets_for
 from kpegasos.solvers.stopping import Interrupted, Stopper, interruptible
 from kpegasos.utils import tuning
 from kpegasos.utils.patience import CutShort, heed, heeding
-from kpegasos.utils.threads import even_ranges, parallel_for, threads_for
 from kpegasos.utils.validation import (
     LARGEST,
     SMALLEST,
@@ -491,14 +487,14 @@ class PathRun:
         path.images[cells] = whole.path.images[0]
         removed = np.flatnonzero((alpha > 0.0) & (self.weights == 0.0).any(axis=0))
         moves = alpha * whole.path.signed[0]
-        n_samples, height = alpha.size, self.rows.row_capacity
-        threads = 1 if self._alone else threads_for(tuning.MEMORY_WORK * height * n_samples)
+        height = self.rows.row_capacity
         for top in range(0, removed.size, height):
             members = removed[top : top + height]
             with OnAccount(self.rows, self):
                 view = self._view if self._alone else self._rows_of(members)
-                arguments = (path, cells, view, members, moves[members])
-                parallel_for(partial(remove_held_out, *arguments), even_ranges(n_samples, threads))
+                for fold, cell in enumerate(cells.tolist()):
+                    out = members[self.weights[fold, members] == 0.0]
+                    self._add_rows(view, out, -moves[out], path.images[cell])
         # The same vector by other weights: where these differ by a factor, so do all β.
         ratios = np.zeros(self.weights.shape)
         np.divide(whole.weights, self.weights, out=ratios, where=self.weights > 0.0)
@@ -555,12 +551,18 @@ class PathRun:
         solve_among(view, members, loop, examples, path.lams.item(cell), path.enough, stopper)
         moves = (loop.alpha[members] - before) * examples.signed[members]
         moved = np.flatnonzero(moves)
-        arguments = (view.values, view.values[:0], view.slots[members[moved]], moves[moved])
-        image, nothing = loop.image, moves[:0]
+        self._add_rows(view, members[moved], moves[moved], loop.image)
+
+    def _add_rows(
+        self, view: KernelView, members: np.ndarray, moves: np.ndarray, image: np.ndarray
+    ) -> None:
+        """Add multiples of the rows of some examples, which are held, to an image."""
+        values, offset, nothing = view.values, view.kernel_offset, moves[:0]
+        arguments = (values, values[:0], view.slots[members], moves, moves, offset)
         if self._alone:
-            add_range(*arguments, moves[moved], view.kernel_offset, 0, image.size, image, nothing)
+            add_range(*arguments, 0, image.size, image, nothing)
         else:
-            add_rows_together(*arguments, moves[moved], view.kernel_offset, image, nothing)
+            add_rows_together(*arguments, image, nothing)
 
     def solutions(self, stopper: Stopper | None = None, first: int = 0) -> Solutions:
         """Certify what the cells that are solved have come to.
@@ -636,10 +638,8 @@ def solve_among(
     stopper : Stopper
     """
     n_samples, size = examples.label.size, members.size
-    values = np.empty((size, size), view.values.dtype)
-    gather(view, members, values)
     own_view = KernelView(
-        values,
+        view.values[np.ix_(view.slots[members], members)],
         np.arange(size),
         np.zeros(size, dtype=np.int64),
         view.squared_norms[members],

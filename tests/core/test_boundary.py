@@ -12,7 +12,7 @@ from scipy import sparse
 
 from kpegasos import FeatureRows, make_rows
 from kpegasos.core.loops import dual_steps, primal_steps
-from kpegasos.core.path import CELL, certify_cells, follow, gather, remove_held_out
+from kpegasos.core.path import CELL, certify_cells, follow
 from kpegasos.core.state import Examples, LoopParameters, PegasosOptions, new_state
 from kpegasos.core.views import (
     CsrView,
@@ -84,14 +84,7 @@ def table():
             | {"increments": np.ones(2), "stamps": np.ones(2), "offset": 0.0}
             | {"image": np.zeros(4), "stamped_image": np.zeros(4)},
         ),
-        "gather": (gather, {"view": view, "members": np.array([9, 3]), "out": np.zeros((2, 2))}),
         "follow": (follow, {"path": path, "state": path_state} | of_path | {"sets": new_sets()}),
-        "remove": (
-            remove_held_out,
-            {"path": path, "cells": np.array([0, 3])}
-            | of_path
-            | {"members": np.arange(2), "moves": np.ones(2), "first": 0, "last": N_PATH},
-        ),
         "certify": (
             certify_cells,
             {"path": path, "first": 0, "rounding": np.zeros(N_PATH), "largest": 1.0}
@@ -151,25 +144,18 @@ REFUSED = [
     (f"start and stop {BETWEEN}", STEPS, NO_RANGES),
     ("draws must be a vector of int64", ["primal kernel"], NO_DRAWS),
     ("must have shape", ["primal kernel"], each("examples.label", np.ones(N + 1))),
-    ("slots must be", ["primal kernel", "gather"], each("view.slots", lambda slots: slots + 1)),
-    ("members must be", ["gather"], each("members", np.array([0, N]), np.array([-1, 3]))),
-    ("members must be", ["gather"], each("members", np.array([0.5, 1.0]))),
-    (HELD, ["gather"], [missing(3)]),
+    ("slots must be", ["primal kernel"], each("view.slots", lambda slots: slots + 1)),
     ("size must be", ["ascend"], each("sets.members", np.zeros(N + 1, dtype=np.int64))),
     ("members must be", ["ascend"], [{"sets.members": put(1, N)} | of_members(4)]),
     ("n_members must be", ["ascend"], [of_members(5)]),
     (HELD, ["ascend", "add moves"], [missing(1) | of_members(4, chosen=1)]),
     (f"first and last {BETWEEN}", ["dense margins", "margins"], [{"last": N + 1}, {"first": -1}]),
-    (f"first and last {BETWEEN}", ["remove"], [{"last": N_PATH + 1}, {"first": -1}]),
     ("image must have shape", ["primal dense", "primal csr"], [SHORTER_IMAGES]),
     ("squared_norms", ["dual kernel"], [{"view.squared_norms": shorter} | UNPROJECTED]),
     ("image", ["rows together"], [{"image": shorter, "stamped_image": shorter}]),
     ("rows", ["rows together"], each("rows", np.array([2, -2]), np.array([3, -1]))),
     ("folds must be indices from 0 to 1", ["follow"], each("path.folds", put(0, 2), put(0, -1))),
     (f"cell {BETWEEN} 6", ["follow"], each("path.counts", put(CELL, 7), put(CELL, -1))),
-    ("cells must be indices from 0 to 5", ["remove"], each("cells", put(1, 6), put(1, -1))),
-    ("members must be indices", ["remove"], each("members", put(1, N_PATH))),
-    (HELD, ["remove"], [missing(1)]),
     (f"first and last {BETWEEN} 6", ["certify"], each("first", 4, -1)),
 ]
 #: Arrays whose lengths loops need not look at: what `FeatureRows` has checked, what they do not
@@ -178,7 +164,6 @@ UNCHECKED = {
     *["X", "data", "indices", "indptr"],
     *[f"{call} {name}" for call in ("ascend", "follow") for name in ("pulls", "ahead")],
     *[f"{call} squared_norms" for call in LOOPS if call not in STEPS],
-    "remove cells",
 }
 
 

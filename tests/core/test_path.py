@@ -31,10 +31,8 @@ from kpegasos.core.path import (
     PAUSED,
     active_examples,
     gap_of_each,
-    gather,
 )
 from kpegasos.core.state import Examples, PegasosOptions, new_state
-from kpegasos.core.views import KernelView
 from kpegasos.core.working_sets import NEED_ROWS
 
 pytestmark = pytest.mark.pure_python
@@ -166,7 +164,7 @@ def test_follow_gives_a_cell_up_that_gains_nothing():
     assert_same_path(paused, path)
 
 
-# --- which examples of a hard cell are gone over alone, and the kernel values between them --------
+# --- which examples of a hard cell are gone over alone -----------------------------------------
 
 
 @pytest.mark.parametrize("lam", [1e-4, 0.01, 1.0])
@@ -211,18 +209,3 @@ def test_active_examples_violate_or_are_free_and_then_lie_near_the_margin():
     # Free ones come before others that are at the margin as well, on a bound.
     alpha = np.array([0.0, 1.0, 0.0, 1.0, 0.5, 1.0, 0.0, 0.5, 0.0, 0.0])
     assert_array_equal(active(np.ones(10), alpha, 2), [4, 7])
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_gather_finds_what_indices_find(dtype):
-    held = np.array([9, 3, 11, 2, 5])  # in another order than that of their examples
-    slots = np.full(N, -1)
-    slots[held] = np.arange(5)
-    values, ticks = GRAM[held].astype(dtype), np.zeros(5, dtype=np.int64)
-    view = KernelView(values, slots, ticks, GRAM.diagonal() + OFFSET, OFFSET)
-    for members in ([], [3], [9, 2, 3], [2, 3, 5, 9, 11]):
-        members = np.array(members, dtype=np.int64)
-        out = np.full((members.size, members.size), np.nan, dtype)
-        gather(view, members, out)
-        # Without the offset, which the view of the problem has itself.
-        assert_array_equal(out, GRAM[np.ix_(members, members)].astype(dtype))
