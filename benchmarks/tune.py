@@ -54,9 +54,6 @@ FIT_OF = {
     "EXAMPLES_OF_A_MEMBER": "polished",
     "WORKING_SETS_OF_A_ROUND": "polished",
     "ROWS_AT_ONCE": "polished",
-    "PATIENT_SETS": "search",
-    "ACTIVE_EXAMPLES": "search",
-    "ACTIVE_WORKING_SET": "search",
     "MEMORY_WORK": "polished",
 }
 #: Constants that are definitions, not choices.

@@ -44,9 +44,9 @@ def beginning(held=None):
     return state, KernelView(GRAM, slots, ticks, GRAM.diagonal() + OFFSET, OFFSET)
 
 
-def make_path(folds=(0, 1), lams=LAMS, *, enough=ENOUGH, most_sets=10**6, patience=10**6):
+def make_path(folds=(0, 1), lams=LAMS, *, enough=ENOUGH, most_sets=10**6):
     of_folds = list(folds)
-    return new_path(LABEL, WEIGHTS[of_folds], lams[of_folds], enough, most_sets, patience)
+    return new_path(LABEL, WEIGHTS[of_folds], lams[of_folds], enough, most_sets)
 
 
 def new_sets(size=8, *, adds=True):

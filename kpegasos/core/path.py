@@ -11,7 +11,6 @@ others.
     while (status := follow(path, state, view, sets)) != DONE:
         # NEED_ROWS and ADD_MOVES: see `kpegasos.core.working_sets`
         # PAUSED: so many sets as were asked for are done
-        # HARD: a cell takes many sets; see `kpegasos.core.path`
 
 All arrays are modified in place.
 """
@@ -52,20 +51,18 @@ from kpegasos.utils.boundary import (
 )
 from kpegasos.utils.compiled import compiled, copy_into
 
-#: The cell in work, sets before the next pause, sets without a gain, steps before it, and
-#: sets before it is hard; and how many positions there are.
-CELL, BEFORE_PAUSE, IDLE, STEPS_BEFORE, BEFORE_HARD, N_PATH_COUNTS = range(6)
+#: The cell in work, sets before the next pause, sets without a gain, and steps before the cell; and
+#: how many positions there are.
+CELL, BEFORE_PAUSE, IDLE, STEPS_BEFORE, N_PATH_COUNTS = range(5)
 
 
 _HINGE = Hinge()
 _LIMITS = limits_of(_HINGE)
-#: Status codes of `follow`, beside those of `ascend`.
-PAUSED, HARD = 3, 4
+#: Status code of `follow`, beside those of `ascend`.
+PAUSED = 3
 #: Sets in which neither gap nor dual value of a cell improves, after which the next one is gone on
 #: to; and the least relative gain of a dual value.
 _IDLE_SETS, _LEAST_GAIN = 160, 1e-9
-#: Sets of a hard cell between two problems of its active examples alone.
-_BETWEEN = 8
 
 
 class Path(NamedTuple):
@@ -85,8 +82,6 @@ class Path(NamedTuple):
         Relative gap at which a cell is solved.
     most_sets : int
         Working sets of a cell at the most.
-    patience : int
-        Working sets after which a cell is hard; a few later it is so again.
     alphas, images : ndarray of shape (n_cells, n_samples), float64
         Dual variables and image of each; before the first of a fold is solved, what it starts from.
     gaps : ndarray of shape (n_cells,), float64
@@ -108,7 +103,6 @@ class Path(NamedTuple):
     signed: np.ndarray
     enough: float
     most_sets: int
-    patience: int
     alphas: np.ndarray
     images: np.ndarray
     gaps: np.ndarray
@@ -124,7 +118,6 @@ def new_path(
     lams: np.ndarray,
     enough: float,
     most_sets: int,
-    patience: int,
 ) -> Path:
     """Return a path that has not begun, from zero.
 
@@ -136,8 +129,8 @@ def new_path(
         Values of each fold, in the order in which they are solved.
     enough : float
         Relative gap at which a cell is solved.
-    most_sets, patience : int
-        See `Path`.
+    most_sets : int
+        Working sets of a cell at the most.
     """
     n_folds, n_values = lams.shape
     alphas, images = np.zeros((2, lams.size, label.size))
@@ -148,7 +141,6 @@ def new_path(
         label * weights,
         float(enough),
         most_sets,
-        patience,
         alphas,
         images,
         np.full(lams.size, np.inf),
@@ -196,8 +188,7 @@ def follow(path: Path, state: LoopState, view: HeldRows, sets: WorkingSets) -> i
     Returns
     -------
     int
-        `DONE`, `NEED_ROWS`, `ADD_MOVES`, `PAUSED` or `HARD`: what is to be done before the next
-        call.
+        `DONE`, `NEED_ROWS`, `ADD_MOVES` or `PAUSED`: what is to be done before the next call.
     """
     alpha, image, counts = state.alpha, state.image, path.counts
     while counts[CELL] < path.lams.size:
@@ -214,7 +205,7 @@ def follow(path: Path, state: LoopState, view: HeldRows, sets: WorkingSets) -> i
                     path.additions[cell] = path.additions[cell - 1]
                 factor = _scale(alpha, image, examples, to_margin)
                 path.additions[cell] = factor * path.additions[cell] + 1.0
-                counts[STEPS_BEFORE], counts[BEFORE_HARD] = state.counters[STEPS], path.patience
+                counts[STEPS_BEFORE] = state.counters[STEPS]
             gap, dual = gap_and_dual(alpha, image, examples, to_margin)
             # The dual value rises with every set, the gap of a hard cell does not fall for long.
             gains = dual > path.duals[cell] + _LEAST_GAIN * abs(dual)
@@ -230,12 +221,8 @@ def follow(path: Path, state: LoopState, view: HeldRows, sets: WorkingSets) -> i
                 counts[CELL] += 1
                 counts[IDLE] = 0
                 continue
-            if counts[BEFORE_HARD] == 0:
-                counts[BEFORE_HARD] = _BETWEEN
-                return HARD
             if counts[BEFORE_PAUSE] <= 0:
                 return PAUSED
-            counts[BEFORE_HARD] -= 1
             counts[BEFORE_PAUSE] -= 1
             counts[IDLE] += 1
             path.n_sets[cell] += 1
@@ -325,51 +312,3 @@ def certify_cells(
         _, proven = dual_bounds(examples, _LIMITS, coefs[k], norm, of_norm, lam)
         for place, value in enumerate((*found, objective, upper, proven)):
             numbers[k, place] = value
-
-
-def gap_of_each(state: LoopState, examples: Examples, to_margin: float) -> np.ndarray:
-    """Return what each example adds to the duality gap, all times the number of examples.
-
-    ``ω (max(0, 1 − y f) − β (1 − y f))``, which is not negative, and zero where β is optimal.
-
-    Parameters
-    ----------
-    state : LoopState
-    examples : Examples
-    to_margin : float
-        What margins are multiples of the image by.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-    """
-    slack = 1.0 - examples.label * state.image * to_margin
-    return np.asarray(np.abs(examples.signed) * (np.maximum(slack, 0.0) - state.alpha * slack))
-
-
-def active_examples(
-    state: LoopState, examples: Examples, to_margin: float, most: int
-) -> np.ndarray:
-    """Find examples that are likely to move: off the bounds, in the wrong, or near.
-
-    Parameters
-    ----------
-    state : LoopState
-    examples : Examples
-    to_margin : float
-    most : int
-        How many, if there are as many of positive weight.
-
-    Returns
-    -------
-    ndarray of int64
-        In increasing order.
-    """
-    gaps = gap_of_each(state, examples, to_margin)
-    free = (state.alpha > 0.0) & (state.alpha < 1.0)
-    distance = np.abs(1.0 - examples.label * state.image * to_margin)
-    # The worst first, then those nearest to the margin.
-    key = np.where(free | (gaps > 0.0), -1.0 - gaps, distance)
-    key[examples.signed == 0.0] = np.inf
-    number = min(most, int(np.count_nonzero(examples.signed)))
-    return np.sort(np.argpartition(key, number - 1)[:number])

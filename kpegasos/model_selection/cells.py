@@ -632,11 +632,10 @@ class _HeldValues:
         n_samples = self._order.size
         itemsize = max(self._matrix(kernel).dtype.itemsize for kernel in kernels)
         whole_mb = n_samples**2 * itemsize / tuning.MEBIBYTE
-        # Beside the matrix of all each thread holds the part of a pair, or of a hard cell.
+        # Beside the matrix of all each thread holds the part of a pair.
         pairs = self.pairs
-        parts = max(pair.members.size for pair in pairs) ** 2 if len(pairs) > 1 else 0
-        parts = max(1, parts, min(tuning.ACTIVE_EXAMPLES**2, n_samples**2 // 5))
-        part_mb = parts * itemsize / tuning.MEBIBYTE
+        part = max(pair.members.size for pair in pairs) ** 2 if len(pairs) > 1 else 1
+        part_mb = part * itemsize / tuning.MEBIBYTE
         # A single kernel takes products for its certificates.
         can_share = any(map(products_of, kernels))
         shared_mb = n_samples**2 * 8 / tuning.MEBIBYTE if can_share else 0.0
@@ -646,18 +645,16 @@ class _HeldValues:
         self._grant = ACCOUNT.grant(wanted_mb, min(wanted_mb, _LEAST_MB))
         self._budget = self._grant.mb
         left = self._budget - whole_mb - part_mb
-        is_small = left >= 0.0
         # Of a costly kernel no value is computed that nobody asks for.
-        self.whole = is_small and not is_costly(self._kernels[0])
+        self.whole = left >= 0.0 and not is_costly(self._kernels[0])
         if self.whole:
             self._shares = can_share and shared_mb <= left
             left -= shared_mb if self._shares else 0.0
             more = min(threads - 1, int(left / part_mb))
             self.n_threads, left = 1 + more, left - more * part_mb
             self.n_open = min(n_open, 1 + int(left / whole_mb))
-        else:  # a fifth of the rows is for hard cells
+        else:
             self.n_threads = 1
-            self._budget /= 1.0 if is_small else 1.2
         self._products: tuple[str, np.ndarray] | None = None
         self._lock = Lock()
 

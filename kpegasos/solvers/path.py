@@ -19,11 +19,8 @@ from kpegasos.core.draws import MOST_DRAWS
 from kpegasos.core.path import (
     BEFORE_PAUSE,
     CELL,
-    HARD,
-    active_examples,
     certify_cells,
     follow,
-    gap_of_each,
     new_path,
 )
 from kpegasos.core.problem import Problem
@@ -31,10 +28,7 @@ from kpegasos.core.small_runs import SAFE
 from kpegasos.core.state import (
     INHERITED,
     STEPS,
-    Examples,
     Iterate,
-    LoopParameters,
-    LoopState,
     PegasosOptions,
     State,
     new_state,
@@ -44,13 +38,9 @@ from kpegasos.core.working_sets import (
     ADD_MOVES,
     CHOSEN,
     DONE,
-    LEFT,
     NEED_ROWS,
-    SETS_DONE,
     WANTED,
     add_moves,
-    ascend,
-    new_working_sets,
 )
 from kpegasos.losses import is_hinge
 from kpegasos.rows.base import Evaluated, RowSource
@@ -58,7 +48,6 @@ from kpegasos.solvers.driver import Certifier, OnAccount, alone_with
 from kpegasos.solvers.pegasos import check_task
 from kpegasos.solvers.polish import InteriorPointAscent, sets_for
 from kpegasos.solvers.stopping import Interrupted, Stopper, interruptible
-from kpegasos.utils import tuning
 from kpegasos.utils.patience import CutShort, heed, heeding
 from kpegasos.utils.validation import (
     LARGEST,
@@ -448,12 +437,7 @@ class PathRun:
         self._loop = new_state(n_samples, n_samples, PegasosOptions(average=None), 1.0, 0).loop
         self._sets, _ = sets_for(rows, self._loop.alpha, alone=alone)
         most_sets = min(-(-max_epochs * n_samples // self._sets.members.size), MOST_DRAWS)
-        # As many as are worth a problem of their own, which takes a fifth of the rows' memory.
-        room = int((0.2 * rows.row_capacity * n_samples) ** 0.5)
-        self._n_active = min(tuning.ACTIVE_EXAMPLES, rows.row_capacity, room)
-        worth = self._n_active >= 2 * tuning.SMALL_WORKING_SET
-        patience = tuning.PATIENT_SETS if worth else most_sets + 1
-        self.path = new_path(y, self.weights, lams, SAFE * tol, most_sets, patience)
+        self.path = new_path(y, self.weights, lams, SAFE * tol, most_sets)
         self._alone = alone
         with OnAccount(rows, self):
             self._view = self._rows_of(self._sets.wanted[:0])
@@ -526,8 +510,6 @@ class PathRun:
                         if sets.counts[CHOSEN]:  # and between two blocks rows may be another run's
                             self._view = self._rows_of(sets.wanted[: sets.counts[WANTED]])
                         status = follow(path, loop, self._view, sets)
-                        if status == HARD:
-                            self._solve_active(stopper)
                     if status == ADD_MOVES:
                         add_moves(loop, self._view, sets)
                 except CutShort:  # for rows, before anything has moved
@@ -538,20 +520,6 @@ class PathRun:
             if reason is None:
                 heed()
         return reason
-
-    def _solve_active(self, stopper: Stopper) -> None:
-        """Solve the cell in work over its active examples, the others held fixed."""
-        path, loop = self.path, self._loop
-        cell = int(path.counts[CELL])
-        examples = Examples(path.label, path.signed[path.folds[cell]])
-        to_margin = 1.0 / (path.lams.item(cell) * path.label.size)
-        members = active_examples(loop, examples, to_margin, self._n_active)
-        self._view = view = self._rows_of(members)
-        before = loop.alpha[members]
-        solve_among(view, members, loop, examples, path.lams.item(cell), path.enough, stopper)
-        moves = (loop.alpha[members] - before) * examples.signed[members]
-        moved = np.flatnonzero(moves)
-        self._add_rows(view, members[moved], moves[moved], loop.image)
 
     def _add_rows(
         self, view: KernelView, members: np.ndarray, moves: np.ndarray, image: np.ndarray
@@ -611,58 +579,3 @@ class PathRun:
         self.evaluations += state.evaluations - before
         gaps = certifier.gaps(found)
         return found.margins, (found.objective, gaps.dual_bound, gaps.relative_proven)
-
-
-def solve_among(
-    view: KernelView,
-    members: np.ndarray,
-    state: LoopState,
-    examples: Examples,
-    lam: float,
-    enough: float,
-    stopper: Stopper,
-) -> None:
-    """Maximise the dual over some examples, the others held fixed, until they are near-optimal.
-
-    Parameters
-    ----------
-    view : KernelView
-        Holds the rows of the members.
-    members : ndarray of int64
-    state : LoopState
-        Dual variables and counters are brought up to date, the image is not.
-    examples : Examples
-    lam : float
-    enough : float
-        Relative gap that is wanted of all examples.
-    stopper : Stopper
-    """
-    n_samples, size = examples.label.size, members.size
-    own_view = KernelView(
-        view.values[np.ix_(view.slots[members], members)],
-        np.arange(size),
-        np.zeros(size, dtype=np.int64),
-        view.squared_norms[members],
-        view.kernel_offset,
-    )
-    own = state._replace(
-        alpha=state.alpha[members], stamps=state.stamps[members], image=state.image[members]
-    )
-    own_examples = Examples(examples.label[members], examples.signed[members])
-    parameters = LoopParameters(lam, n_samples, 1, False, False)
-    of_a_set = min(tuning.ACTIVE_WORKING_SET, size)
-    sets = new_working_sets(of_a_set, size, 1, np.full(size, True), adds=True)
-    to_margin = 1.0 / (lam * n_samples)
-    margins = state.image * to_margin  # times the number of examples
-    objective = float(np.abs(examples.signed) @ np.maximum(0.0, 1.0 - examples.label * margins))
-    objective += 0.5 * float((state.alpha * examples.signed) @ margins)
-    first = float(gap_of_each(own, own_examples, to_margin).sum())
-    # A share of the gap allowed in all, or of what they had; others are looked at in any case.
-    goal = max(0.3 * enough * objective, 0.05 * first)
-    for _ in range(60):
-        sets.counts[LEFT], sets.counts[SETS_DONE] = 16, 0
-        ascend(own, own_view, sets, own_examples, parameters)
-        gap = float(gap_of_each(own, own_examples, to_margin).sum())
-        if gap <= goal or stopper.reason() is not None:
-            break
-    state.alpha[members] = own.alpha

@@ -93,8 +93,3 @@ EXAMPLES_OF_A_MEMBER = 32
 WORKING_SETS_OF_A_ROUND = 8
 #: Rows that working sets ask for at a time: a product with fewer reads all examples for little.
 ROWS_AT_ONCE = 128
-#: Working sets of a cell of a path after which the examples that matter are solved alone.
-PATIENT_SETS = 64
-#: Examples of such a problem, and those of its working sets.
-ACTIVE_EXAMPLES = 1536
-ACTIVE_WORKING_SET = 96

@@ -59,9 +59,9 @@ def sets_of(loss, size, n_ahead=0):
     yield from (state.scalars[SIZE], *state.alpha)
 
 
-def path_of(size, held, patience):
+def path_of(size, held):
     """Pauses of a path; of each cell its sets, additions and dual value."""
-    path = path_cases.make_path(enough=1e-6, patience=patience)
+    path = path_cases.make_path(enough=1e-6)
     statuses = path_cases.run(path, held=held, pause=7, size=size)
     yield from (len(statuses), *path.n_sets, *path.additions, *path.duals)
 
@@ -93,9 +93,8 @@ RUNS = {
     **{f"sets, {type(loss).__name__}": partial(sets_of, loss, 4, 3) for loss in LOSSES},
     "sets of five": partial(sets_of, LOSSES[0], 5),
     "sets of all": partial(sets_of, LOSSES[0], N),
-    "path": partial(path_of, 8, None, 10**6),
-    "path, rows asked for": partial(path_of, 5, [], 10**6),
-    "path, hard cells": partial(path_of, 4, None, 2),
+    "path": partial(path_of, 8, None),
+    "path, rows asked for": partial(path_of, 5, []),
     "ascent, dense features": partial(ascent_of, "dense"),
     "ascent, sparse features": partial(ascent_of, "csr"),
     "ascent, rows cached": partial(ascent_of, "cached"),

@@ -3,7 +3,6 @@
 import copy
 from fractions import Fraction
 
-import naive
 import numpy as np
 import pytest
 from covering import each_value
@@ -17,7 +16,6 @@ from path_cases import (
     WEIGHTS,
     N,
     assert_same_path,
-    beginning,
     images_of,
     make_path,
     objectives,
@@ -27,12 +25,8 @@ from path_cases import (
 
 from kpegasos.core.path import (
     CELL,
-    HARD,
     PAUSED,
-    active_examples,
-    gap_of_each,
 )
-from kpegasos.core.state import Examples, PegasosOptions, new_state
 from kpegasos.core.working_sets import NEED_ROWS
 
 pytestmark = pytest.mark.pure_python
@@ -141,20 +135,6 @@ def test_follow_asks_for_rows_that_are_missing(held):
     assert_same_path(path, expected)
 
 
-def test_follow_says_that_a_cell_is_hard():
-    """After as many sets as its patience, and every eight from there."""
-    expected = make_path(enough=1e-8)
-    run(expected, size=4)
-    path = make_path(enough=1e-8, patience=5)
-    statuses = run(path, size=4)
-    assert_same_path(path._replace(patience=expected.patience), expected)
-    assert {status for status, *_ in statuses} == {HARD}
-    assert path.n_sets.max() > 5 + 2 * 8
-    for cell, n_sets in enumerate(path.n_sets):
-        # What is enough after so many sets is not hard.
-        assert [n for _, of, n in statuses if of == cell] == list(range(5, n_sets, 8))
-
-
 def test_follow_gives_a_cell_up_that_gains_nothing():
     path, paused = make_path(enough=-1.0), make_path(enough=-1.0)
     run(path)
@@ -162,50 +142,3 @@ def test_follow_gives_a_cell_up_that_gains_nothing():
     assert (path.gaps < 1e-7).all()
     run(paused, pause=1)
     assert_same_path(paused, path)
-
-
-# --- which examples of a hard cell are gone over alone -----------------------------------------
-
-
-@pytest.mark.parametrize("lam", [1e-4, 0.01, 1.0])
-def test_gaps_of_all_examples_add_up_to_the_duality_gap(lam):
-    state, _ = beginning()
-    rng = np.random.default_rng(0)
-    state.alpha[:] = np.clip(rng.normal(0.5, 1.0, N), 0.0, 1.0) * (WEIGHTS[0] > 0.0)
-    signed = LABEL * WEIGHTS[0]
-    state.image[:] = GRAM @ (state.alpha * signed)
-    gaps = gap_of_each(state, Examples(LABEL, signed), 1.0 / (lam * N))
-    primal = naive.primal(state.alpha * signed / (lam * N), GRAM, LABEL, lam, WEIGHTS[0])
-    dual = naive.dual(state.alpha, GRAM, LABEL, lam, WEIGHTS[0])
-    assert gaps.sum() == pytest.approx(N * (primal - dual), rel=1e-9, abs=1e-9)
-    assert (gaps >= 0.0).all()
-    assert not gaps[WEIGHTS[0] == 0.0].any()
-
-
-def test_active_examples_violate_or_are_free_and_then_lie_near_the_margin():
-    """An example off its bounds matters though it is optimal where it is; held out ones do not."""
-    label = np.resize([1.0, -1.0, -1.0], 10)
-    weight = np.array([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0])
-    state = new_state(10, 10, PegasosOptions(average=None), 1.0, 0).loop
-    examples = Examples(label, label * weight)
-
-    def active(margins, alpha, most):
-        state.image[:], state.alpha[:] = 0.1 * label * margins, alpha
-        return active_examples(state, examples, 10.0, most)
-
-    # Free at the margin, right at zero twice, free again, right at one and at zero, wrong at one
-    # and at zero, the one by more; held out.
-    margins = np.array([1.0, 1.001, 3.0, 1.0, 0.999, 2.0, 1.5, 0.1, 1.0, 0.5])
-    alpha = np.array([0.5, 0.0, 0.0, 0.5, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0])
-    for most, expected in (
-        (1, [7]),
-        (2, [6, 7]),
-        (4, [0, 3, 6, 7]),
-        (6, [0, 1, 3, 4, 6, 7]),
-        (7, [0, 1, 3, 4, 5, 6, 7]),
-        (30, range(8)),
-    ):
-        assert_array_equal(active(margins, alpha, most), expected)
-    # Free ones come before others that are at the margin as well, on a bound.
-    alpha = np.array([0.0, 1.0, 0.0, 1.0, 0.5, 1.0, 0.0, 0.5, 0.0, 0.0])
-    assert_array_equal(active(np.ones(10), alpha, 2), [4, 7])

@@ -229,8 +229,8 @@ def test_cells_do_not_depend_on_budget_and_threads(tol, n_classes, budget):
 def test_plan_counts_products_each_matrix_and_each_part(n_classes):
     X, labels, folds = problem(n_classes)
     held = _HeldValues(X, labels, folds, SEVERAL, np.array(CS), 1e-6, 1.0, "float64")
-    part = max(pair.members.size for pair in held.pairs) if n_classes > 2 else 0
-    part_mb = max(part**2, N_SAMPLES**2 // 5) * 8 / tuning.MEBIBYTE
+    part = max(pair.members.size for pair in held.pairs) if n_classes > 2 else 1
+    part_mb = part**2 * 8 / tuning.MEBIBYTE
     needed_mb = WHOLE_MB + 3 * (WHOLE_MB + part_mb)
     for cache_mb, n_open in ((10.0, 3), (needed_mb, 3), (0.999 * needed_mb, 2)):
         held.plan(cache_mb, 3)

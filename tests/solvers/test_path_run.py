@@ -1,15 +1,14 @@
-"""Runs along a path: their certificates, their starts, and cells that take many working sets."""
+"""Runs along a path: their certificates, and their starts."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from path_cases import GRAM, LABEL, LAMS, OFFSET, POINTS, WEIGHTS, N, optimum
-from solver_cases import Countdown, noisy, smallest_cache
+from solver_cases import Countdown, smallest_cache
 
 from kpegasos import RBF, CachedRows, GramRows, KernelMatrix
-from kpegasos.solvers.path import PathRun, solve_among
+from kpegasos.solvers.path import PathRun
 from kpegasos.solvers.stopping import Stopper
-from kpegasos.utils import tuning
 
 CS = 1.0 / (N * LAMS[0])
 SCALING = OFFSET**0.5
@@ -135,96 +134,3 @@ def test_start_from_leaves_images_that_belong_to_their_coefficients(source, alon
         assert not found.coefs[np.repeat(WEIGHTS == 0.0, 3, axis=0)].any()
         for array, all_cells in zip(found.part(3, 6), found, strict=True):
             assert_array_equal(array, all_cells[3:6])
-
-
-# --- hard cells -----------------------------------------------------------------------------------
-
-
-def overlapping(n_samples=400):
-    """Two folds of classes that overlap, with a C that makes most of them free or bound."""
-    X, y = noisy(n_samples, seed=2)
-    weights = np.array([np.arange(n_samples) % 5 != fold for fold in range(2)], dtype=float)
-    return X, y.astype(float), weights, np.array([1.0, 30.0, 300.0])
-
-
-@pytest.fixture
-def hard_cells(monkeypatch):
-    """Cells that are hard after a few sets; returns how often they were."""
-    monkeypatch.setattr(tuning, "WORKING_SET", 16)
-    monkeypatch.setattr(tuning, "SMALL_WORKING_SET", 16)
-    monkeypatch.setattr(tuning, "PATIENT_SETS", 3)
-    monkeypatch.setattr(tuning, "ACTIVE_EXAMPLES", 96)
-    monkeypatch.setattr(tuning, "ACTIVE_WORKING_SET", 12)
-    calls = []
-
-    def counting(view, members, *rest):
-        calls.append(members)
-        solve_among(view, members, *rest)
-
-    monkeypatch.setattr("kpegasos.solvers.path.solve_among", counting)
-    return calls
-
-
-@pytest.mark.parametrize(("alone", "dtype"), [(False, np.float32), (True, np.float64)])
-def test_hard_cells_end_where_others_do(hard_cells, monkeypatch, dtype, alone):
-    X, y, weights, Cs = overlapping()
-    tol, found = 1e-3, []
-    for patience in (3, 10**9):
-        monkeypatch.setattr(tuning, "PATIENT_SETS", patience)
-        rows = GramRows.from_values(KernelMatrix(RBF(0.5), X, row_dtype=np.dtype(dtype).name))
-        run = PathRun(y, weights, rows, Cs, tol=tol, max_epochs=1000, alone=alone)
-        run.advance(Stopper())
-        found.append((run, run.solutions(), len(hard_cells)))
-    (hard, by_parts, n_calls), (plain, at_once, n_calls_at_end) = found
-    assert n_calls_at_end == n_calls > 10
-    assert hard.path.n_sets.sum() < plain.path.n_sets.sum()
-    for solutions in (by_parts, at_once):
-        assert (solutions.relative_gaps <= tol).all()
-    assert_allclose(by_parts.objectives, at_once.objectives, rtol=tol)
-    assert (by_parts.dual_bounds <= at_once.objectives).all()
-    assert (at_once.dual_bounds <= by_parts.objectives).all()
-    # The image has kept up with all that was done to parts of it.
-    gram = RBF(0.5).block(X, X)
-    exact = by_parts.coefs @ gram
-    atol = 1e-9 if dtype == np.float64 else 1e-4 * np.abs(by_parts.coefs).sum(axis=1).max()
-    assert_allclose(by_parts.margins, exact, atol=atol)
-    path = hard.path
-    images = (path.alphas * path.signed[path.folds]) @ gram
-    counts = np.abs(path.alphas * path.signed[path.folds]).sum(axis=1)
-    values = np.finfo(dtype).eps if dtype == np.float32 else 0.0
-    rounding = (path.additions + 4.0) * np.finfo(float).eps * (
-        counts + y.size
-    ) + 4 * values * counts
-    assert (np.abs(path.images - images).max(axis=1) <= rounding).all()
-
-
-def test_hard_cells_stay_within_the_rows_that_are_held(hard_cells):
-    """A problem of active examples takes a fifth of the memory that rows have."""
-    X, y, weights, Cs = overlapping()
-    values = KernelMatrix(RBF(0.5), X)
-    rows = CachedRows(values, cache_mb=64 * 1.3 * values.n_samples * 8 / tuning.MEBIBYTE)
-    run = PathRun(y, weights, rows, Cs, tol=1e-2, max_epochs=1000)
-    run.advance(Stopper())
-    assert hard_cells
-    assert max(members.size for members in hard_cells) <= rows.row_capacity < y.size
-    assert max(members.size**2 for members in hard_cells) <= 0.2 * rows.row_capacity * y.size
-    assert (run.solutions().relative_gaps <= 1e-2).all()
-
-
-def test_cells_are_not_hard_where_no_rows_are_left_for_it(hard_cells):
-    X, y, weights, Cs = overlapping(100)
-    rows = smallest_cache(KernelMatrix(RBF(0.5), X))
-    run = PathRun(y, weights, rows, Cs[:2], tol=1e-2, max_epochs=1000)
-    run.advance(Stopper())
-    assert not hard_cells
-    assert (run.solutions().relative_gaps <= 1e-2).all()
-
-
-def test_a_deadline_ends_a_hard_cell(hard_cells):
-    X, y, weights, Cs = overlapping()
-    run = PathRun(y, weights, GramRows(RBF(0.5).block(X, X)), Cs, tol=1e-6, max_epochs=1000)
-    assert run.advance(Countdown(6)) == "max_time"
-    assert hard_cells
-    assert not run.finished
-    assert run.advance(Stopper()) is None
-    assert (run.solutions().relative_gaps <= 1e-6).all()
