@@ -36,16 +36,32 @@ class LinearEstimator(BasePegasos):
 
     coef_: Any
     _online: Any
+    #: Of a free intercept: what is taken off rows, and what the intercept lacks by rounding.
+    _centre: np.ndarray
+    _rounded_off: np.ndarray
 
     def _prepare(
         self, X: Any, pairs: Pairs, settings: Settings
     ) -> tuple[Callable[[Pair, int, bool], RowSource], dict[str, Any]]:
-        return PairFeatures(X, pairs, settings), {"_online": None}
+        rows, known = PairFeatures(X, pairs, settings), {"_online": None}
+        return rows, known if rows.centre is None else {**known, "_centre": rows.centre}
 
     def _vectors(self, plan: FitPlan, support: np.ndarray, results: Results) -> dict[str, Any]:
         assert isinstance(plan.make_rows, PairFeatures)
         coef = plan.make_rows.weights(results)
         return {"coef_": coef[0] if is_regressor(self) else coef}
+
+    def _completed(self, model: dict[str, Any]) -> dict[str, Any]:
+        """Give a model of centred rows the intercept of rows as they are."""
+        if "_centre" not in model:
+            return model
+        at_centre, own = np.atleast_2d(model["coef_"]) @ model["_centre"], model["intercept_"]
+        intercept = own - at_centre
+        return model | {
+            "intercept_": intercept,
+            "intercept_interval_": model["intercept_interval_"] - at_centre[:, None],
+            "_rounded_off": own - (intercept + at_centre),
+        }
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -78,6 +94,9 @@ class LinearEstimator(BasePegasos):
 
     def _decide(self, X: Any) -> np.ndarray:
         coef, intercept = self._weights()
+        centre = getattr(self, "_centre", None)
+        if centre is not None and not sparse.issparse(X):
+            X, intercept = X - centre, (intercept + coef @ centre) + self._rounded_off
         if sparse.issparse(coef):
             if sparse.issparse(X) and coef.format == "csr":
                 X, coef = without_empty_columns(X, coef)

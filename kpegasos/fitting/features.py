@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from kpegasos.fitting.inputs import Settings
-from kpegasos.fitting.pairs import Pair, Pairs, constant_of
+from kpegasos.fitting.pairs import Pair, Pairs, constant_of, far_centre
 from kpegasos.rows.features import FeatureRows, longest_row
 from kpegasos.solvers.result import Results
 from kpegasos.utils import tuning
@@ -33,9 +33,16 @@ class PairFeatures:
     X : ndarray or CSR matrix of shape (n_samples, n_features)
     pairs : Pairs
     settings : Settings
+
+    Attributes
+    ----------
+    centre : ndarray of shape (n_features,) or None
+        What is taken off the rows first, if anything is, as in `kpegasos.fitting.pairs.KernelRows`.
     """
 
     def __init__(self, X: Any, pairs: Pairs, settings: Settings) -> None:
+        self.centre = far_centre(X) if settings.free_intercept else None
+        X = X if self.centre is None else X - self.centre
         self._X = X
         self._longest = longest_row(X, check_magnitude(X))
         self._scaling = settings.intercept_scaling

@@ -115,6 +115,8 @@ class Told(NamedTuple):
     coef : ndarray of shape (n_samples,)
     w : ndarray of shape (n_features,) or None
         Of a primal model.
+    centre : ndarray of shape (n_features,) or 0
+        Taken off rows before that.
     intercept, objective, gap, bound : float
     interval : tuple of float or None
         Of a free intercept: its ends, and what lies between them.
@@ -122,6 +124,7 @@ class Told(NamedTuple):
 
     coef: np.ndarray
     w: np.ndarray | None
+    centre: np.ndarray | int
     intercept: float
     objective: float
     gap: float
@@ -134,21 +137,24 @@ def told_by(model, n_samples):
     coef = np.zeros(n_samples)
     coef[model.support_] = model.dual_coef_[0]
     w = model.coef_.ravel() if type(model).__name__.startswith("Linear") else None
-    # Decisions of a kernel of centred rows are made with the intercept of these.
-    b = getattr(model, "_centred_intercept", model.intercept_)[0]
+    # Decisions of centred rows are made with the intercept of these.
+    b, centre = getattr(model, "_centred_intercept", model.intercept_)[0], 0
+    if hasattr(model, "_rounded_off"):
+        centre = model._centre
+        b = (b + w @ centre) + model._rounded_off[0]
     numbers = float(b), model.objective_, model.duality_gap_
     bound = float(np.max(model.history_["dual_bound"]))
     interval = None
     if hasattr(model, "intercept_interval_"):
         interval = (*model.intercept_interval_[0], model.intercept_[0])
-    return Told(coef, w, *numbers, bound, interval)
+    return Told(coef, w, centre, *numbers, bound, interval)
 
 
 def judge_claim(task, told, rows):
     """Compare what is said of a model with the model, and with what others reach."""
     coef, b = told.coef.astype(LONG), LONG(told.intercept) - LONG(task.middle)
     if told.w is not None:
-        wide, w = rows.astype(LONG), told.w.astype(LONG)
+        wide, w = rows.astype(LONG) - told.centre, told.w.astype(LONG)
         f, squared_norm, moved = wide @ w, w @ w, LONG(0)
         largest = (np.abs(wide) @ np.abs(w)).max()
         constant = b / task.scaling if task.scaling else LONG(0)

@@ -140,6 +140,27 @@ def test_linear_kernel_does_not_mind_columns_far_from_zero(n_classes, dtype):
     assert (model.intercept_ <= high).all()
 
 
+@pytest.mark.parametrize("n_classes", [1, 2, 3])
+@pytest.mark.filterwarnings("ignore:.*since the features are large")
+def test_steps_through_the_primal_vector_do_not_mind_columns_far_from_zero(n_classes):
+    """The constant feature was as long as such a row, and nothing was learnt."""
+    X, y = far_data(n_classes)
+    kinds = (LinearPegasosSVR, PegasosSVR) if n_classes == 1 else (LinearPegasosSVC, PegasosSVC)
+    options = {"fit_intercept": "free", "random_state": 0}
+    model, by_rows = kinds[0](**options).fit(X, y), kinds[1](kernel="linear", **options).fit(X, y)
+    assert model.score(X, y) > 0.9
+    assert_allclose(model.objective_, by_rows.objective_, rtol=1e-9)
+    assert_allclose(model.intercept_interval_, by_rows.intercept_interval_, rtol=1e-9)
+    if n_classes > 1:
+        model.set_params(decision_function_shape="ovo")
+    decide = model.predict if n_classes == 1 else model.decision_function
+    for factor in (1.0, 2.0):  # which a model has that is edited, too
+        model.coef_, model.intercept_ = factor * model.coef_, factor * model.intercept_
+        by_weights = X @ model.coef_.T + model.intercept_
+        assert_allclose(decide(X), by_weights.reshape(decide(X).shape), atol=1e-7)
+        assert_allclose(decide(csr_array(X)), decide(X), atol=1e-7)
+
+
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_models_of_far_columns_are_read_in_any_form(n_classes, tmp_path):
     X, y = far_data(n_classes)
