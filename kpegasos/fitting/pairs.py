@@ -24,7 +24,7 @@ from kpegasos.kernels.base import CallableKernel, Kernel, bounds_rounding, is_fo
 from kpegasos.kernels.decision import pairs_of_class
 from kpegasos.kernels.functions import Linear
 from kpegasos.kernels.matrix import KernelMatrix
-from kpegasos.kernels.pairwise import PairwiseKernel, is_costly
+from kpegasos.kernels.pairwise import PairwiseKernel, PlacedKernel
 from kpegasos.losses import HINGE
 from kpegasos.rows.base import RowSource, may_be_definite, most_scaling
 from kpegasos.rows.budget import budget_mb, gram_mb_needed
@@ -685,7 +685,8 @@ def placed_within(kernel: Any, X: Any, cache_mb: float | str) -> tuple[Any, Any,
         Of the budget, for the rows of the kernel.
     """
     if isinstance(kernel, PairwiseKernel):
-        return *kernel.placed(X), 1.0
+        placed = PlacedKernel(kernel, X)
+        return placed, placed.places, 1.0
     if not is_foreign(kernel):
         return kernel, X, 1.0
     pace = Pace()
@@ -702,7 +703,8 @@ def placed_within(kernel: Any, X: Any, cache_mb: float | str) -> tuple[Any, Any,
         positive_definite=kernel.positive_definite,
         cache_mb=0.5 * budget_mb(cache_mb, 16.0 * X.shape[0] ** 2 / tuning.MEBIBYTE),
     )
-    return *of_rows.placed(rows), 0.5
+    placed = PlacedKernel(of_rows, rows)
+    return placed, placed.places, 0.5
 
 
 class KernelRows:
@@ -734,7 +736,7 @@ class KernelRows:
         if self.centre is not None:
             X = X - self.centre
         kernel, X, share = placed_within(kernel, X, settings.own["cache_mb"])
-        self.is_costly = is_costly(kernel)
+        self.is_costly = isinstance(kernel, PlacedKernel)
         self._kernel, self._X, self._pairs, self._settings = kernel, X, pairs, settings
         self._cache: str = settings.own["cache"]
         self.is_quick, sizes = bounds_rounding(kernel), pairs.sizes

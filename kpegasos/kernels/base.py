@@ -37,7 +37,7 @@ class Kernel(Protocol):
 
     @property
     def positive_definite(self) -> bool:
-        """Tell whether the kernel is positive semi-definite, so that gaps are certificates."""
+        """Whether the kernel is positive semi-definite, so that gaps are certificates."""
         ...
 
     def block(self, A: Any, B: Any) -> np.ndarray:
@@ -77,7 +77,7 @@ class Composable:
 
 
 def takes_objects(kernel: Any) -> bool:
-    """Tell whether a kernel is one of objects that need not be vectors.
+    """Check whether a kernel is one of objects that need not be vectors.
 
     It says so by ``requires_vector_input``, as kernels of Gaussian processes in scikit-learn do.
     """
@@ -97,7 +97,7 @@ def parts_of(kernel: Any) -> Iterator[Any]:
 
 
 def bounds_rounding(kernel: Any) -> TypeGuard[Any]:
-    """Tell whether a kernel says what rounding does to its values.
+    """Check whether a kernel says what rounding does to its values.
 
     Then it has a method ``value_rounding``, as kernels of inner products have. A composition also
     has to know how large the values of its parts are, by their ``value_bound``.
@@ -310,13 +310,13 @@ class InnerProductKernel(Composable):
 
 
 def uses_products(kernel: Any) -> bool:
-    """Tell whether a kernel, or one that it is made of, is a function of inner products."""
+    """Check whether a kernel, or one that it is made of, is a function of inner products."""
     return any(isinstance(part, InnerProductKernel) for part in parts_of(kernel))
 
 
 @compiled()
 def _all_finite(values: np.ndarray) -> bool:
-    """Tell whether all values are finite, by a sum of zeros: a third of the time of numpy's sum."""
+    """Check whether all values are finite, by a sum of zeros: in a third of numpy's time."""
     total = values[0] - values[0]
     for i in range(values.size):
         total += values[i] - values[i]
@@ -385,7 +385,7 @@ COMPARED = 32
 
 
 def is_foreign(kernel: Any) -> bool:
-    """Tell whether a kernel, or one that it is made of, is a function or class of a user's own."""
+    """Check whether a kernel, or one that it is made of, is a function or class of a user's own."""
     return any(
         isinstance(part, CallableKernel)
         or takes_objects(part)
@@ -462,7 +462,7 @@ class CallableKernel(Composable):
             ) from error
 
     def _takes_two_rows(self, A: Any, B: Any) -> bool:
-        """Tell whether the function returns a number for two rows."""
+        """Check whether the function returns a number for two rows."""
         try:
             return bool(np.ndim(self.function(A[0], B[0])) == 0)
         except Exception:
@@ -550,7 +550,7 @@ class Composition(Composable):
 
     @property
     def positive_definite(self) -> bool:
-        """Tell whether all parts are positive semi-definite, and so the whole."""
+        """Whether all parts are positive semi-definite, and so the whole."""
         return all(part.positive_definite for part in self.parts)
 
     def value_bound(self, squared_norms: np.ndarray) -> float:
@@ -742,12 +742,12 @@ class _Mapped(Composition, InnerProductKernel):
 
     @property
     def translation_invariant(self) -> bool:  # type: ignore[override]
-        """Tell whether adding a constant to all rows changes nothing, for all parts."""
+        """Whether adding a constant to all rows changes nothing, for all parts."""
         return all(part.translation_invariant for part in self.parts)
 
     @property
     def symmetric(self) -> bool:  # type: ignore[override]
-        """Tell whether all parts make the same bits of ``<a, b>`` and ``<b, a>``."""
+        """Whether all parts make the same bits of ``<a, b>`` and ``<b, a>``."""
         return all(part.symmetric for part in self.parts)
 
     def from_inner_products(

@@ -66,7 +66,7 @@ class Kept:
 
 
 def _can_be_kept(kernel: Kernel, support_vectors: Any, coefs: np.ndarray) -> bool:
-    """Tell whether the support vectors are packed, and they and their coefficients are few."""
+    """Check whether the support vectors are packed, and they and their coefficients are few."""
     packs = maps.COMPILED and isinstance(kernel, InnerProductKernel)
     if not packs or sparse.issparse(support_vectors):
         return False
@@ -149,7 +149,7 @@ class _Segment(NamedTuple):
 
 
 def pairs_of_class(number: int, n_classes: int) -> np.ndarray:
-    """Give numbers of the pairs of a class with all others, in lexicographic order of the pairs."""
+    """Return indices of the pairs of a class with all others, in lexicographic order of pairs."""
     others = np.delete(np.arange(n_classes), number)
     i, j = np.minimum(number, others), np.maximum(number, others)
     pairs: np.ndarray = i * n_classes - i * (i + 1) // 2 + j - i - 1
@@ -164,7 +164,7 @@ def _n_outputs(coefs: np.ndarray, n_support: np.ndarray | None) -> int:
 def _groups(
     coefs: np.ndarray, n_support: np.ndarray | None
 ) -> Iterator[tuple[int, int, np.ndarray]]:
-    """Give ranges of support vectors, each with its outputs: those of all, or those of a class."""
+    """Return ranges of support vectors, each with its outputs: of all, or of a class."""
     if n_support is None:
         yield 0, coefs.shape[1], np.arange(coefs.shape[0])
         return

@@ -27,7 +27,6 @@ from kpegasos.kernels.base import (
 )
 from kpegasos.kernels.gemm import PackedKernel, aligned_ranges, panel_width
 from kpegasos.kernels.matrix import KernelMatrix
-from kpegasos.kernels.pairwise import heed_values
 from kpegasos.utils import tuning
 from kpegasos.utils.boundary import checked, require_shape
 from kpegasos.utils.compiled import compiled
@@ -327,7 +326,7 @@ def _sums(
     top, features = -1, None
     for left, right in _blocks(n_support, members.size, values.X.shape[1]):
         size = (left.stop - left.start) * (right.stop - right.start)
-        heed_values(kernel, size)
+        values.heed(size)
         if left.start != top:
             top, features = left.start, values.exact_features(members[left], centred=not direct)
         opposite = features

@@ -156,7 +156,7 @@ class Polynomial(_Numbers, InnerProductKernel):
 
     @property
     def positive_definite(self) -> bool:
-        """Tell whether all coefficients of the expanded polynomial are non-negative."""
+        """Whether all coefficients of the expanded polynomial are non-negative."""
         natural = float(self.degree).is_integer() and self.degree >= 0
         return natural and self.gamma >= 0 and self.coef0 >= 0
 
@@ -202,7 +202,7 @@ class RBF(_Numbers, InnerProductKernel):
 
     @property
     def positive_definite(self) -> bool:
-        """Tell whether ``gamma`` is not negative."""
+        """Whether ``gamma`` is not negative."""
         return self.gamma >= 0
 
     @finite_if_definite
@@ -277,7 +277,7 @@ class Laplacian(_Numbers, _OfSums):
 
     @property
     def positive_definite(self) -> bool:
-        """Tell whether ``gamma`` is not negative."""
+        """Whether ``gamma`` is not negative."""
         return self.gamma >= 0
 
     def block(self, A: Any, B: Any) -> np.ndarray:
@@ -404,7 +404,7 @@ class Cosine(Composable):
 
     @staticmethod
     def _scaled(rows: Any) -> Any:
-        """Give rows in float64 whose largest entry is 1, so that no norm overflows or vanishes."""
+        """Return rows in float64 whose largest entry is 1: no norm overflows or vanishes."""
         rows = rows.astype(np.float64)
         largest = abs(rows).max(axis=1)
         largest = largest.toarray().ravel() if sparse.issparse(largest) else largest

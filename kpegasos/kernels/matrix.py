@@ -36,7 +36,7 @@ from kpegasos.kernels.functions import Laplacian, city_block
 from kpegasos.kernels.gemm import PackedKernel
 from kpegasos.kernels.gemm import roundings as gemm_roundings
 from kpegasos.kernels.integers import Grid, PackedIntegers, find_grid
-from kpegasos.kernels.pairwise import heed_values, is_costly
+from kpegasos.kernels.pairwise import PlacedKernel
 from kpegasos.utils import tuning
 from kpegasos.utils.boundary import as_indices, require_range, require_shape
 from kpegasos.utils.patience import heed
@@ -147,7 +147,7 @@ class KernelMatrix:
         self.n_samples = int(X.shape[0] if members is None else members.size)
         self.is_sparse = bool(sparse.issparse(X))
         self.can_pack = isinstance(kernel, InnerProductKernel) and not self.is_sparse
-        self.is_costly = is_costly(kernel)
+        self.is_costly = isinstance(kernel, PlacedKernel)
         # A kernel that claims no more has no certificate that could be false.
         self._is_checked = is_foreign(kernel) and bool(kernel.positive_definite)
         self._packed: PackedKernel | None = None
@@ -506,12 +506,16 @@ class KernelMatrix:
         ndarray of shape (n_left, n_right), in the dtype of the arithmetic or of the kernel
         """
         A, B = left[0], right[0]
-        heed_values(self.kernel, A.shape[0] * B.shape[0])
+        self.heed(A.shape[0] * B.shape[0])
         if isinstance(self.kernel, InnerProductKernel):
             values = inner_products(A, B, out)
             self.kernel.apply(values, left[1], right[1])
             return values
         return self.pace.call(self._function, A, B)
+
+    def heed(self, n_values: int) -> None:
+        """`heed` before so many values are computed; a costly kernel counts its own."""
+        heed(0 if self.is_costly else n_values)
 
     def _function(self, A: Any, B: Any) -> np.ndarray:
         return check_values(self.kernel.block(A, B), A, B)

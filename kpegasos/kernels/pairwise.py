@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from copy import deepcopy
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any, ClassVar, TypeGuard
+from typing import Any, ClassVar
 
 import joblib
 import numpy as np
@@ -58,7 +58,7 @@ def copied(given: Any, how: Callable[[Any], Any] = deepcopy) -> Any:
 # --- asking a function ----------------------------------------------------------------------------
 
 
-def _told(name: str, function: Callable[..., Any], *arguments: Any) -> Any:
+def _value_of(name: str, function: Callable[..., Any], *arguments: Any) -> Any:
     """Return what a function of a user's own returns.
 
     Raises
@@ -88,22 +88,22 @@ def _row(
     """Return values of one object against others, and the seconds that each took."""
     begin = time.perf_counter()
     if blocks:
-        found = _told("function", function, _together([one]), _together(others))
+        values = _value_of("function", function, _together([one]), _together(others))
     else:
-        found = [[_told("function", function, one, other) for other in others]]
+        values = [[_value_of("function", function, one, other) for other in others]]
     seconds = (time.perf_counter() - begin) / len(others)
-    return _numbers("kernel", found, (1, len(others)))[0], max(seconds, 1e-9)
+    return _numbers("kernel", values, (1, len(others)))[0], max(seconds, 1e-9)
 
 
-def _numbers(name: str, found: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """Return what a function found, if it is an array of a shape.
+def _numbers(name: str, returned: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """Return what a function has returned, if it is an array of a shape.
 
     Raises
     ------
     ValueError
         If it is another, or holds anything but finite real numbers.
     """
-    values = real_values(found, name=name)
+    values = real_values(returned, name=name)
     if values.shape != shape:
         raise ValueError(
             f"{name} must return one number for each, as an array of shape {shape}, got shape "
@@ -115,11 +115,11 @@ def _numbers(name: str, found: Any, shape: tuple[int, ...]) -> np.ndarray:
 # --- what is kept ---------------------------------------------------------------------------------
 
 
-class _Kept:
+class _Pairs:
     """What is known of objects by their numbers, and of pairs of them.
 
-    The row of an object has its values with all, NaN where they are unknown. A value is in the rows
-    of both objects, if both have one; where memory is short the oldest rows go.
+    The row of an object has its values with those that there were, NaN where they are unknown. A
+    value is in the row of either object; where memory is short the oldest rows go.
 
     Attributes
     ----------
@@ -140,27 +140,24 @@ class _Kept:
         self.rows: dict[int, np.ndarray] = {}
 
     def row(self, one: int) -> np.ndarray:
-        """Return the row of an object."""
-        size, row = len(self.numbers), self.rows.get(one, np.empty(0))
-        if row.size < size:
-            self.rows.pop(one, None)
-            row = np.concatenate((row, np.full(size - row.size, np.nan)))
-            for other, values in self.rows.items():
-                if one < values.size:
-                    row[other] = values[one]
-            while self.rows and 8 * size * (len(self.rows) + 1) > self._most_bytes:
-                del self.rows[next(iter(self.rows))]
-            self.rows[one] = row
+        """Return the values of an object with all others."""
+        row = np.full(len(self.numbers), np.nan)
+        for other, values in self.rows.items():
+            if one < values.size:
+                row[other] = values[one]
+        kept = self.rows.get(one, row[:0])
+        np.copyto(row[: kept.size], kept, where=~np.isnan(kept))
         row[one] = self.own.get(one, np.nan)
         return row
 
-    def keep(self, one: int, others: np.ndarray, found: np.ndarray) -> None:
+    def keep(self, one: int, others: np.ndarray, values: np.ndarray) -> None:
         """Keep values of an object with others."""
         row = self.row(one)
-        row[others] = found
-        for other, values in self.rows.items():
-            if one < values.size:
-                values[one] = row[other]
+        row[others] = values
+        self.rows.pop(one, None)
+        while self.rows and row.nbytes * (len(self.rows) + 1) > self._most_bytes:
+            del self.rows[next(iter(self.rows))]
+        self.rows[one] = row
 
 
 # --- the kernel -----------------------------------------------------------------------------------
@@ -220,7 +217,7 @@ class PairwiseKernel:
     positive_definite: bool = True
     n_jobs: int | None = None
     cache_mb: float = 1024.0
-    _kept: _Kept = field(default_factory=_Kept, init=False, repr=False)
+    _pairs: _Pairs = field(default_factory=_Pairs, init=False, repr=False)
 
     def __post_init__(self) -> None:
         for name in ("function", "prepare"):
@@ -239,31 +236,26 @@ class PairwiseKernel:
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_kept"}
+        return {name: value for name, value in vars(self).items() if name != "_pairs"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, _kept=_Kept())
+        vars(self).update(state, _pairs=_Pairs())
         self.__post_init__()
 
     @property
     def evaluations(self) -> int:
         """Values that the function has been asked for so far."""
-        return self._kept.evaluations
+        return self._pairs.evaluations
 
     def clear(self) -> None:
         """Forget all values, and what ``prepare`` made."""
         with lock_of(self):
-            before, kept = self._kept, _Kept(float(self.cache_mb) * tuning.MEBIBYTE)
+            before, kept = self._pairs, _Pairs(float(self.cache_mb) * tuning.MEBIBYTE)
             kept.evaluations, kept.seconds_each = before.evaluations, before.seconds_each
             # Fits and models that there are know objects by the numbers of before.
-            vars(self)["_kept"] = kept
+            vars(self)["_pairs"] = kept
             for each in (before.prepared, before.own, before.rows):
                 each.clear()
-
-    def placed(self, X: Any) -> tuple[PlacedKernel, np.ndarray]:
-        """Return the kernel between places, and those of some objects, of shape (n_samples, 1)."""
-        kernel = PlacedKernel(self, X)
-        return kernel, kernel.places
 
     def block(self, A: Any, B: Any) -> np.ndarray:
         """Return values of all objects of A against all of B, of shape (n_a, n_b).
@@ -280,7 +272,7 @@ class PairwiseKernel:
 
     def write_row(self, one: Any, others: list[Any], out: np.ndarray) -> None:
         """Ask for values of one prepared object against others, and write them as they come."""
-        kept, begin = self._kept, 0
+        kept, begin = self._pairs, 0
         while begin < len(others):
             heed()
             size = min(len(others) - begin, max(1, room()))
@@ -294,7 +286,7 @@ class PairwiseKernel:
             for values, kept.seconds_each in self._rows(one, parts):
                 out[begin : begin + values.size] = values
                 begin += values.size
-                self._kept.evaluations += values.size  # of the one that is there by now
+                self._pairs.evaluations += values.size  # of the one that is there by now
                 count(values.size)
                 heed()
 
@@ -319,7 +311,7 @@ class PlacedKernel:
     kernel : PairwiseKernel
     X : sequence of objects
     is_fitted : bool, default=True
-        Whether what is found of the objects is kept; else only of those that have been fitted.
+        Whether values of the objects are kept; else only of those that have been fitted.
 
     Attributes
     ----------
@@ -332,12 +324,12 @@ class PlacedKernel:
         self.places = np.arange(self._objects.size, dtype=np.float64)[:, None]
         digests = [copied(each, joblib.hash) for each in self._objects]
         with lock_of(kernel):
-            self._kept, self._strange = kernel._kept, _Kept()
+            self._pairs, self._strange = kernel._pairs, _Pairs()
             self._numbers = np.array([self._number(digest, is_fitted) for digest in digests])
 
     def _number(self, digest: str, is_fitted: bool) -> int:
         """Return the number of an object, which is negative if it has not been fitted."""
-        numbers, others = self._kept.numbers, self._strange.numbers
+        numbers, others = self._pairs.numbers, self._strange.numbers
         if is_fitted or digest in numbers:
             return numbers.setdefault(digest, len(numbers))
         return -1 - others.setdefault(digest, len(others))
@@ -372,7 +364,7 @@ class PlacedKernel:
         _, first, where = np.unique(self._numbers[places], return_index=True, return_inverse=True)
         values = np.empty((first.size, others.size))
         # A kernel that was cleared between the two numbers objects anew.
-        shared = self._kept is other._kept and bool((other._numbers[others] >= 0).any())
+        shared = self._pairs is other._pairs and bool((other._numbers[others] >= 0).any())
         for row, at in zip(values, places[first].tolist(), strict=True):
             is_kept = shared and bool(self._numbers[at] >= 0)
             with lock_of(self.kernel) if is_kept else nullcontext():
@@ -381,7 +373,7 @@ class PlacedKernel:
 
     def _row(self, at: int, other: PlacedKernel, others: np.ndarray, is_kept: bool) -> np.ndarray:
         """Return values of one object with others; those with fitted ones may be kept."""
-        one, numbers, kept = int(self._numbers[at]), other._numbers[others], self._kept
+        one, numbers, kept = int(self._numbers[at]), other._numbers[others], self._pairs
         values = np.full(others.size, np.nan)
         if is_kept:
             if one in numbers:
@@ -392,18 +384,18 @@ class PlacedKernel:
             missing, first, where = np.unique(
                 numbers[unknown], return_index=True, return_inverse=True
             )
-            asked, found = others[unknown[first]].tolist(), np.full(missing.size, np.nan)
+            asked, new = others[unknown[first]].tolist(), np.full(missing.size, np.nan)
             try:
-                self._ask(at, other, asked, found)
+                self._ask(at, other, asked, new)
             finally:
                 if is_kept:
-                    kept.keep(one, missing[missing >= 0], found[missing >= 0])
-            if is_kept and not kept.is_probed and found.size > 1:
-                self._probe(at, other, asked, found)
-            values[unknown] = found[where]
+                    kept.keep(one, missing[missing >= 0], new[missing >= 0])
+            if is_kept and not kept.is_probed and new.size > 1:
+                self._probe(at, other, asked, new)
+            values[unknown] = new[where]
         return values
 
-    def _probe(self, at: int, other: PlacedKernel, asked: list[int], found: np.ndarray) -> None:
+    def _probe(self, at: int, other: PlacedKernel, asked: list[int], new: np.ndarray) -> None:
         """Ask for some values the other way round, and for one of the diagonal that is told.
 
         Raises
@@ -413,9 +405,9 @@ class PlacedKernel:
         """
         if not self.positive_definite:
             return
-        kept, scale = self._kept, float(np.abs(found).max())
+        kept, scale = self._pairs, float(np.abs(new).max())
         try:
-            for place, value in zip(asked[:_PROBES], found.tolist(), strict=False):
+            for place, value in zip(asked[:_PROBES], new.tolist(), strict=False):
                 back = other._value(place, self, at)
                 if not abs(back - value) <= _DOUBT * scale:
                     raise ValueError(
@@ -424,11 +416,11 @@ class PlacedKernel:
                         f"positive_definite=False if values are noisy"
                     )
             if self.kernel.diagonal is not None:
-                value, told = self._value(at, self, at), self._own(at)
-                if not abs(value - told) <= _DOUBT * max(scale, abs(value)):
+                value, given = self._value(at, self, at), self._own(at)
+                if not abs(value - given) <= _DOUBT * max(scale, abs(value)):
                     raise ValueError(
                         f"diagonal must be that of the function, {value:.6g} for the first "
-                        f"object, got {told:.6g} instead"
+                        f"object, got {given:.6g} instead"
                     )
         except ValueError:
             kept.rows.clear()  # or the next fit would take them as they are
@@ -443,8 +435,8 @@ class PlacedKernel:
             if diagonal is None:
                 own[number] = self._value(at, self, at)
             elif callable(diagonal):
-                told = _told("diagonal", diagonal, _together([self._given(at)]))
-                own[number] = float(_numbers("diagonal", told, (1,))[0])
+                given = _value_of("diagonal", diagonal, _together([self._given(at)]))
+                own[number] = float(_numbers("diagonal", given, (1,))[0])
             else:
                 own[number] = float(diagonal)
         return own[number]
@@ -465,18 +457,8 @@ class PlacedKernel:
             return self._objects[at]
         made = self._of(number).prepared
         if number not in made:
-            made[number] = _told("prepare", prepare, copied(self._objects[at]))
+            made[number] = _value_of("prepare", prepare, copied(self._objects[at]))
         return made[number]
 
-    def _of(self, number: int) -> _Kept:
-        return self._kept if number >= 0 else self._strange
-
-
-def is_costly(kernel: Any) -> TypeGuard[PlacedKernel]:
-    """Tell whether values of a kernel are worth more than whatever else a solver does."""
-    return isinstance(kernel, PlacedKernel)
-
-
-def heed_values(kernel: Any, n_values: int) -> None:
-    """`heed` before so many values are asked for; a costly kernel counts those that it computes."""
-    heed(0 if is_costly(kernel) else n_values)
+    def _of(self, number: int) -> _Pairs:
+        return self._pairs if number >= 0 else self._strange

@@ -34,7 +34,7 @@ from kpegasos.fitting.pairs import (
 from kpegasos.kernels.base import Kernel, bounds_rounding
 from kpegasos.kernels.decision import kernel_decision
 from kpegasos.kernels.matrix import KernelMatrix, products_of
-from kpegasos.kernels.pairwise import is_costly
+from kpegasos.kernels.pairwise import PlacedKernel
 from kpegasos.model_selection.grid import Folds
 from kpegasos.model_selection.results import KernelOutcome, PairCells
 from kpegasos.rows.base import RowSource
@@ -646,7 +646,7 @@ class _HeldValues:
         self._budget = self._grant.mb
         left = self._budget - whole_mb - part_mb
         # Of a costly kernel no value is computed that nobody asks for.
-        self.whole = left >= 0.0 and not is_costly(self._kernels[0])
+        self.whole = left >= 0.0 and not isinstance(self._kernels[0], PlacedKernel)
         if self.whole:
             self._shares = can_share and shared_mb <= left
             left -= shared_mb if self._shares else 0.0

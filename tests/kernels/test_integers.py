@@ -12,7 +12,7 @@ from kpegasos.kernels.integers import Grid, PackedIntegers, can_multiply, find_g
 
 pytestmark = pytest.mark.skipif(
     not can_multiply(),
-    reason="needs a processor that adds whole products (AVX2, or AVX-512 with VNNI)",
+    reason="needs a processor that adds whole products (AVX-512 with VNNI)",
 )
 
 RNG = np.random.default_rng(0)

@@ -201,7 +201,7 @@ def test_small_memory_costs_values_not_the_model():
     assert kernel.evaluations > whole.evaluations
     for seed in range(1, 4):
         fit(kernel, *words(N, seed=seed))
-        assert sum(row.nbytes for row in kernel._kept.rows.values()) <= 0.004 * 2**20
+        assert sum(row.nbytes for row in kernel._pairs.rows.values()) <= 0.004 * 2**20
 
 
 def test_quick_function_of_many_rows_is_asked_for_blocks():
@@ -403,10 +403,10 @@ def test_objects_of_fits_go_with_them_and_values_by_clear():
     assert not any(each() for each in alive)
     old, new = [Document(40 + i) for i in range(20)], [Document(40.5 + i) for i in range(20)]
     before, asked = [model.decision_function(each) for each in (old, new)], kernel.evaluations
-    made = [weakref.ref(each) for each in kernel._kept.prepared.values()]
+    made = [weakref.ref(each) for each in kernel._pairs.prepared.values()]
     kernel.clear()
     assert kernel.evaluations == asked
-    assert not kernel._kept.rows
+    assert not kernel._pairs.rows
     # Numbers that objects of the model had are others' now.
     fit(kernel, new, np.arange(20) // 10)
     for each, expected in zip((old, new), before, strict=True):
