@@ -108,37 +108,28 @@ PROBLEMS = {
     "delayed": (2, {"step": {"rule": "delayed"}, "projection": True}),
 }
 RULES = {"inverse_sqrt": InverseSquareRoot, "constant": Constant, "delayed": DelayedInverse}
-NAN, HUGE = float("nan"), 10**400
+NAN = float("nan")
 #: Changes of a state, and the parameter that they are told by.
 BAD_STATES = [
-    ("points", {"points": 3}),
     ("points", {"points": [[True, 2.0]] * 60}),
     ("points", {"points": [[1.0, NAN]] * 60}),
-    ("points", {"points": [[1.0, HUGE]] * 60}),
     ("points", {"points": [[0.0, 0.0]] * 2001}),
     ("labels", {"labels": [4] * 60}),
-    ("labels", {"labels": [True] * 60}),
     ("test", {"test": [0] * 60}),
     ("panes", {"panes": []}),
-    ("panes", {"panes": [{"kernel": "rbf"}] * 3}),
     ("panes[0]", {"panes": ["rbf"]}),
     ("panes[0].kernel", {"panes": [{}]}),
     ("panes[0].gamma", {"panes": [{"kernel": "rbf", "gamma": 0}]}),
-    ("panes[0].gamma", {"panes": [{"kernel": "rbf", "gamma": 1e10}]}),
     ("panes[0].degree", {"panes": [{"kernel": "poly", "degree": 11}]}),
     ("panes[0].coef0", {"panes": [{"kernel": "poly", "coef0": NAN}]}),
     ("C", {"C": None}),
     ("C", {"lam": 0.1}),
-    ("C", {"C": 0}),
     ("lam", {"C": None, "lam": 1e-10}),
-    ("fit_intercept", {"fit_intercept": 1}),
     ("batch_size", {"batch_size": 2001}),
     ("sampling", {"sampling": "contiguous"}),
-    ("projection", {"projection": None}),
     ("average", {"average": "mean"}),
     ("loss", {"loss": {"value": "__import__('os')"}}),
     ("step.rule", {"step": {"rule": "adam"}}),
-    ("step.scale", {"step": {"rule": "constant", "scale": 0}}),
     ("seed", {"seed": 2**32}),
 ]
 #: Tables, and their labels or what is wrong with them.
@@ -147,15 +138,12 @@ TABLES = {
     "height weight kind test\n1 2 yes 1\n3  4 no 0\n": [1, 0],
     "1\t2\tA\r\n\r\n3\t4\tB\r\n": [0, 1],
     'a,b,"name"\n\n1,2,"setosa"\n3, 4,virginica\n\n': [0, 1],
-    "0,0,10\n0,0,9\n0,0,-1": [2, 1, 0],
     "": "got none",
-    "a,b,c\n": "got none",
     "1,2,3,4,5\n": "got 5 columns; choose two features",
     "1,70;60,5;Katze\n1,80;70;Hund\n": [1, 0],
     "1,2,a\n\n1,nan,a": "in line 3",
     "1,2,a,1\n3,4,b,\n1,2,3,l\n": "1 or 0 in its fourth column, for points that are held out or n",
     "1,2,3,l\n1,nan,a,1\n": "got 'l' in line 1",
-    "1,2,a\n1,9e9,a": "in line 2",
     "1,2,a\n1,2,b\n1,2,c\n1,2,d\n1,2,e\n": "at most 4 classes, got 5",
     "1,2,3\n" * 2001: "at most 2,000 points, got 2,001",
 }

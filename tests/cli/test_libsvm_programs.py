@@ -1,7 +1,6 @@
 """The program beside LIBSVM's: the same options, numbers, models and predictions."""
 
 import numpy as np
-import pytest
 from cli_cases import accuracy, examples, libsvm, needs_libsvm, write_examples, write_rows
 from covering import each_value
 from sklearn.metrics.pairwise import rbf_kernel
@@ -34,41 +33,6 @@ def test_train_and_predict_agree_with_svm_train_and_svm_predict(
     assert (tmp_path / "crossed").read_text() == (tmp_path / "ours").read_text()
     assert kpegasos("predict", test, "its.model", "back").out == its
     assert (tmp_path / "back").read_text() == (tmp_path / "its").read_text()
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_probabilities_of_each_are_read_by_the_other(kpegasos, tmp_path, n_classes):
-    train = write_examples(tmp_path / "train", n_classes=n_classes)
-    test = write_examples(tmp_path / "test", n_classes=n_classes, seed=1)
-    assert kpegasos("train", "-b", "1", "-e", "1e-4", train, "our.model").status == 0
-    libsvm("svm-train", "-b", "1", train, "its.model")
-    found = {}
-    for model in ("our.model", "its.model"):
-        kpegasos("predict", "-b", "1", test, model, "ours")
-        libsvm("svm-predict", "-b", "1", test, model, "its")
-        ours, its = (tmp_path / name for name in ("ours", "its"))
-        first, *classes = ours.read_text().splitlines()[0].split()
-        assert its.read_text().split()[: n_classes + 1] == [first, *classes]
-        values, wanted = (np.loadtxt(path, skiprows=1) for path in (ours, its))
-        # Of several classes LIBSVM couples those of the pairs to 0.005 only.
-        np.testing.assert_allclose(values[:, 1:], wanted[:, 1:], atol=0.01)
-        assert (values[:, 0] == wanted[:, 0]).mean() > 0.99
-        found[model] = values[:, 1:][:, np.argsort(classes)]
-    # Folds are drawn, so that curves agree in the main.
-    assert np.abs(found["our.model"] - found["its.model"]).mean() < 0.06
-
-
-@pytest.mark.parametrize("kind", [("-t", "2"), ("-t", "0"), ("-t", "2", "-p", "0.3", "-c", "3")])
-def test_regressions_go_both_ways(kpegasos, tmp_path, kind):
-    X, _ = examples()
-    data = write_rows(tmp_path / "data", X, X[:, 0] + X[:, 1] ** 2)
-    assert kpegasos("train", "-s", "3", "-e", "1e-9", *kind, data, "our.model").status == 0
-    libsvm("svm-train", "-s", "3", "-e", "1e-5", *kind, data, "its.model")
-    for model in ("our.model", "its.model"):
-        its = libsvm("svm-predict", data, model, model + ".its")
-        assert kpegasos("predict", data, model, model + ".ours").out == its
-    ours, its = (np.loadtxt(f"{name}.model.ours") for name in ("our", "its"))
-    np.testing.assert_allclose(ours, its, atol=0.01)
 
 
 def test_precomputed_kernels_go_both_ways(kpegasos, tmp_path):

@@ -54,12 +54,6 @@ def test_a_full_disk_is_one_sentence_with_the_file(kpegasos, refusal, data, tmp_
     assert {path.name for path in tmp_path.iterdir()} == {"data", "m.model"}
 
 
-def test_options_stand_before_between_and_behind_files(kpegasos, data, tmp_path):
-    for number, words in enumerate(("-c 2 data m0", "data -c 2 m1", "data m2 -c 2")):
-        assert kpegasos("train", "-q", *words.split()).status == 0
-        assert (tmp_path / f"m{number}").read_text() == (tmp_path / "m0").read_text()
-
-
 @pytest.mark.slow
 def test_program_is_a_module_and_a_script_with_the_same_status(tmp_path):
     done = ran_in_shell(tmp_path, '"$@" --version && kpegasos --version', check=True)
@@ -101,24 +95,3 @@ def test_reader_that_has_enough_is_no_traceback(tmp_path):
         done.stderr.replace("kpegasos: compiling for this processor, once (some seconds)\n", "")
         == ""
     )
-
-
-@pytest.mark.slow
-def test_table_that_pyarrow_refuses_ends_with_status_1(tmp_path):
-    """Threads of pyarrow aborted the process after its last word."""
-    pytest.importorskip("pyarrow")
-    (tmp_path / "a.parquet").write_bytes(b"PAR1 and no more")
-    for _ in range(3):
-        done = ran_in_shell(tmp_path, '"$@" train a.parquet')
-        assert (done.returncode, done.stderr.count("\n")) == (1, 1)
-
-
-@pytest.mark.slow
-def test_labels_and_names_are_printed_in_any_encoding(tmp_path):
-    pytest.importorskip("pandas")
-    (tmp_path / "grün.csv").write_text("a,label\n1,grün\n2,blau\n", encoding="utf-8")
-    command = '"$@" train -q grün.csv && "$@" predict grün.csv grün.csv.skops -; "$@" predict ü m'
-    encoding = {**os.environ, "PYTHONIOENCODING": "ascii:strict"}
-    done = ran_in_shell(tmp_path, command, env=encoding)
-    assert done.stdout.startswith("grün\nblau\n")
-    assert "Traceback" not in done.stderr

@@ -24,13 +24,6 @@ def test_model_is_libsvms_text_unless_its_name_says_skops(kpegasos, tmp_path, da
     assert kpegasos("predict", data, name).out.startswith("Accuracy = ")
 
 
-def test_model_of_a_table_keeps_the_names_of_its_columns(kpegasos, tmp_path):
-    pytest.importorskip("pandas")
-    write_csv(tmp_path / "t.csv", *examples())
-    assert kpegasos("train", "t.csv").status == 0
-    assert load("t.csv.skops").feature_names_in_[3] == "x3"
-
-
 OPTIONS = {
     "weights": ("-w-1 2 --weight 1=0.5 -h 0", {"class_weight": {-1: 2.0, 1: 0.5}}),
     "short": (
@@ -174,11 +167,6 @@ def test_classes_may_be_texts(kpegasos, refusal, tmp_path):
     assert load("data.csv.skops").class_weight == {"ill": 2.0}
     assert kpegasos("predict", "data.csv", "data.csv.skops", "out").status == 0
     assert set((tmp_path / "out").read_text().split()) == {"ill", "well"}
-
-
-def test_weight_of_a_label_that_is_not_there_is_told(kpegasos, data):
-    ran = kpegasos("train", "-w5", "2", data)
-    assert (ran.status, ran.err) == (0, "kpegasos train: no example has the label 5 of -w5\n")
 
 
 def test_scaling_is_part_of_the_model(kpegasos, refusal, tmp_path):

@@ -111,15 +111,6 @@ def test_models_and_results_come_back_with_the_same_bits_and_show_all_trusted_ty
     assert seen == set(TRUSTED) - elsewhere
 
 
-def test_model_that_is_not_fitted_comes_back(tmp_path):
-    model = classifier("poly", C=np.float32(0.5), random_state=np.random.RandomState(3))
-    save(model, tmp_path / "model")
-    back = load(tmp_path / "model")
-    assert back.get_params().keys() == model.get_params().keys()
-    assert (back.kernel, back.C, back.degree) == ("poly", 0.5, 2)
-    assert back.random_state.randint(2**31) == np.random.RandomState(3).randint(2**31)
-
-
 def test_file_holds_arrays_and_words_and_one_of_skops_is_read(model, stored):
     with zipfile.ZipFile(stored) as archive:  # and no code
         assert {Path(name).suffix for name in archive.namelist()} <= {".json", ".npy", ".npz"}

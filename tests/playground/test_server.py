@@ -18,7 +18,7 @@ from kpegasos.playground import __main__ as program
 def server():
     """A server that has a table in its address."""
     with program.Server("#state=abc") as running:
-        thread = threading.Thread(target=running.serve_forever, daemon=True)
+        thread = threading.Thread(target=running.serve_forever, args=(0.02,), daemon=True)
         thread.start()
         yield running
         running.shutdown()
