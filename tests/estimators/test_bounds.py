@@ -196,21 +196,6 @@ def test_matrix_of_kernel_values_needs_its_diagonal():
             model.decision_bounds(rows, diagonal)
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("kernel", ["rbf", "laplacian", RBF(0.5) + RBF(2.0)])
-def test_bounds_of_float32_are_those_of_float64(kernel):
-    X, y = two_classes(150)
-    X = (X + 20.0).astype(np.float32)  # where float32 has fewer digits
-    clf = PegasosSVC(C=10.0, kernel=kernel, polish=True, tol=1e-4, random_state=0).fit(X, y)
-    lower, upper = clf.decision_bounds(X)
-    decisions = clf.decision_function(X)
-    assert np.all((lower <= decisions) & (decisions <= upper))
-    gram = clf._kernel.block(X.astype(np.float64), clf.support_vectors_.astype(np.float64))
-    closest = gram @ clf.dual_coef_[0] + clf.intercept_[0]
-    squares = clf._kernel.diag(X.astype(np.float64)) + 1.0
-    radius = np.sqrt(2 * clf.duality_gap_ / clf.lam_ * squares)
-    np.testing.assert_allclose(np.minimum(decisions, closest - radius), lower, atol=1e-6)
-    np.testing.assert_allclose(np.maximum(decisions, closest + radius), upper, atol=1e-6)
 
 
 def test_rounding_is_part_of_the_bounds():
@@ -254,12 +239,6 @@ def test_without_a_certificate_nothing_is_certain(tmp_path):
             unfitted.decision_bounds(X)
 
 
-def test_bounds_of_a_search_are_those_of_its_model():
-    X, y = two_classes()
-    search = PegasosSVCCV(Cs=[1.0, 10.0], gammas=[0.5], cv=2, random_state=0).fit(X, y)
-    ends = search.best_estimator_.decision_bounds(X)
-    np.testing.assert_array_equal(search.decision_bounds(X), ends)
-    np.testing.assert_array_equal(search.is_certified(X), search.best_estimator_.is_certified(X))
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])

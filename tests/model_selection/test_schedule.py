@@ -145,28 +145,6 @@ def test_error_of_a_job_or_work_stops_the_others(where, n_threads):
         assert log.of("job") == [(0, 0), (0, 1), *of_work[where]]
 
 
-def test_first_of_several_errors_is_raised_when_no_job_is_running():
-    log, first_is_out, stopper = Log(), Event(), Stopper()
-    fail = stopper.fail
-
-    def told():
-        fail()
-        first_is_out.set()
-
-    stopper.fail = told
-    both_run = Barrier(2)
-
-    def fails(number, job):
-        both_run.wait(LONG)
-        if job == 0:
-            raise ValueError("the first")
-        assert first_is_out.wait(LONG)
-        log.add("end")
-        raise ValueError("the second")
-
-    with pytest.raises(ValueError, match="the first"):
-        do_all([Logged(log, 0, 2, fails)], n_threads=2, n_open=1, stopper=stopper)
-    assert log.of("end") == [()]
 
 
 def test_certificates_that_a_stop_cut_short_are_no_cells():

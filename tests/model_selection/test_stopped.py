@@ -86,39 +86,8 @@ def test_search_that_solved_a_cell_of_each_fold_has_a_choice(cache_mb, monkeypat
     assert np.isfinite(search.oof_decision_).all()
 
 
-def test_folds_that_are_many_are_solved_one_after_the_other(monkeypatch):
-    """So that their states need not be kept at the same time."""
-    X, y = blobs()
-    monkeypatch.setattr(PathRun, "sets_before_pause", 1)
-    whole = small(n_jobs=1).fit(X, y)
-    after_cells(monkeypatch, 2, time_is_up)
-    monkeypatch.setattr(cells_module, "_FOLDS_IN_TURN", 2)
-    search = small(n_jobs=1)
-    with pytest.warns(ConvergenceWarning, match="nothing is chosen"):
-        search.fit(X, y)
-    done = ~np.isnan(search.scores_)
-    assert done[0, 0].all()
-    np.testing.assert_array_equal(search.scores_[done], whole.scores_[done])
 
 
-def test_pairs_that_there_is_no_time_to_join_are_missing(monkeypatch):
-    X, y = blobs(3)
-    whole = small(n_jobs=1).fit(X, y)
-    decisions, stoppers = cells_module.GramPairs.decisions, []
-
-    def slow(*arguments):
-        time_is_up(stoppers.pop())
-        return decisions(*arguments)
-
-    with monkeypatch.context() as patch:
-        after_cells(patch, 0.1, stoppers.append)
-        patch.setattr(cells_module.GramPairs, "decisions", slow)
-        search = small(n_jobs=1)
-        with pytest.warns(ConvergenceWarning, match="with 10 of 12 cells missing; nothing"):
-            search.fit(X, y)
-    done = ~np.isnan(search.scores_)
-    assert done[0, 0].all()
-    np.testing.assert_array_equal(search.scores_[done], whole.scores_[done])
 
 
 def test_search_without_a_complete_cell_chooses_nothing():
