@@ -61,8 +61,12 @@ class Folders:
 def discover(root: Path = ROOT) -> dict[str, str]:
     """Return what each experiment shows, by its name, without importing any."""
     paths = sorted((root / "experiments").glob("[!_]*.py"))
-    trees = {path.stem: ast.parse(path.read_bytes()) for path in paths}
-    return {name: (ast.get_docstring(tree) or "").split("\n")[0] for name, tree in trees.items()}
+    return {path.stem: _first_line(path.read_bytes()) for path in paths}
+
+
+@cache
+def _first_line(source: bytes) -> str:
+    return (ast.get_docstring(ast.parse(source)) or "").split("\n")[0]
 
 
 # Constants that are set

@@ -158,6 +158,7 @@ def test_formulas_keep_bars_spaces_and_the_size_of_brackets(formula, part, monke
     assert part in " ".join(mathml._mathml(formula).split())
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     not all(importlib.util.find_spec(name) for name in NEEDED), reason="needs kpegasos[docs]"
 )

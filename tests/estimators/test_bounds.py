@@ -14,7 +14,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
 
 from kpegasos import (
-    RBF,
     LinearPegasosSVC,
     LinearPegasosSVR,
     PegasosSVC,
@@ -196,8 +195,6 @@ def test_matrix_of_kernel_values_needs_its_diagonal():
             model.decision_bounds(rows, diagonal)
 
 
-
-
 def test_rounding_is_part_of_the_bounds():
     """Decisions of large coefficients cannot be known better than their sums."""
     X, y = two_classes(40)
@@ -237,8 +234,6 @@ def test_without_a_certificate_nothing_is_certain(tmp_path):
     for unfitted in (PegasosSVC(), LinearPegasosSVR(), PegasosSVCCV()):
         with pytest.raises(NotFittedError):
             unfitted.decision_bounds(X)
-
-
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])

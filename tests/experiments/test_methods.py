@@ -61,7 +61,7 @@ def test_alignment_kernel_is_the_sum_over_all_alignments():
         assert np.exp(costly_kernels.log_alignment(a, b, 0.7)) == pytest.approx(expected)
     a, b = (
         (series, costly_kernels.log_alignment(series, series, 0.7))
-        for series in (rng.normal(size=300), rng.normal(size=400))
+        for series in (rng.normal(size=60), rng.normal(size=80))
     )
     assert costly_kernels.alignment(0.7, a, a) == pytest.approx(1.0)
     assert 0.0 <= costly_kernels.alignment(0.7, a, b) < 1.0

@@ -368,5 +368,7 @@ def test_bad_paths_are_told_of_and_nothing_is_written(model, tmp_path):
                 write_to(path)
     assert list(tmp_path.iterdir()) == []
     for path in (3, "", "no such file", tmp_path):
-        with pytest.raises((TypeError, ValueError, OSError), match=r"path must|No such f|directory"):
+        with pytest.raises(
+            (TypeError, ValueError, OSError), match=r"path must|No such f|directory"
+        ):
             PegasosSVC.from_libsvm(path)

@@ -13,7 +13,7 @@ from models import counts_of
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.datasets import make_blobs
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from kpegasos import LinearPegasosSVC, PegasosSVC, PegasosSVCCV, make_problem, make_rows, pegasos
 
@@ -191,11 +191,10 @@ def test_classes_in_the_reverse_order_certify_the_same_pairs(case):
 
 def test_whatever_computes_has_one_thread_of_blas():
     """Whatever the caller has set, which is there again behind the call."""
-    seen = []
+    seen, blas = [], ThreadpoolController().select(user_api="blas")
 
     def kernel(A, B):
-        blas = [each for each in threadpool_info() if each["user_api"] == "blas"]
-        seen.append({each["num_threads"] for each in blas})
+        seen.append({each["num_threads"] for each in blas.info()})
         return A @ B.T
 
     X, y = make_blobs(60, centers=3, n_features=3, random_state=0)

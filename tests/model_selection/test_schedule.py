@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from functools import partial
-from threading import Barrier, Event, Lock
+from threading import Barrier, Lock
 
 import numpy as np
 import pytest
@@ -143,8 +143,6 @@ def test_error_of_a_job_or_work_stops_the_others(where, n_threads):
     if n_threads == 1:
         of_work = {"open": [], "job": [(1, 0)], "close": [(1, 0), (1, 1), (1, 2)]}
         assert log.of("job") == [(0, 0), (0, 1), *of_work[where]]
-
-
 
 
 def test_certificates_that_a_stop_cut_short_are_no_cells():

@@ -86,8 +86,6 @@ def test_weights_are_those_of_fits_and_scores():
             assert table[f"split{fold}_test_score"][row] == pytest.approx(expected, abs=0.03)
 
 
-
-
 def test_examples_of_weight_zero_are_as_good_as_absent():
     X, y = blobs(3)
     kept = np.flatnonzero(y < 2)
@@ -241,8 +239,6 @@ def test_fold_without_a_class_is_named():
     search = small(cv=[(EVERYTHING[::2], EVERYTHING[1::2]), lacking])
     for labels in (names, names.astype(object)):
         assert_rejected(search, X, labels, "none of class 'bee' in fold 1")
-
-
 
 
 def test_calibration_needs_tests_of_every_class():

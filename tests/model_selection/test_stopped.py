@@ -13,7 +13,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score, make_scorer
 
 from kpegasos import PegasosSVC
-from kpegasos.model_selection import cells as cells_module
 from kpegasos.model_selection import search as search_module
 from kpegasos.solvers.path import PathRun
 
@@ -84,10 +83,6 @@ def test_search_that_solved_a_cell_of_each_fold_has_a_choice(cache_mb, monkeypat
         search.fit(X, y)
     assert search.best_params_ == {"C": 0.1, "gamma": search.gammas_[0]}
     assert np.isfinite(search.oof_decision_).all()
-
-
-
-
 
 
 def test_search_without_a_complete_cell_chooses_nothing():

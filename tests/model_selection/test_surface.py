@@ -15,7 +15,7 @@ from sklearn.datasets import make_blobs
 
 from kpegasos import RBF, Laplacian, Linear, PegasosSVC, Polynomial
 from kpegasos.kernels.base import CallableKernel
-from kpegasos.model_selection.cells import _HeldValues, search_surface
+from kpegasos.model_selection.cells import search_surface
 from kpegasos.model_selection.grid import Folds
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
@@ -131,8 +131,6 @@ def test_cells_of_sparse_rows_are_single_fits(kernels, n_classes, cache_mb):
     rows = sparse.csr_matrix(np.where(np.abs(X) < 2.0, 0.0, X))
     folds = uneven_folds(labels)
     assert_cells_are_single_fits(rows, labels, folds, KERNELS[kernels], cache_mb=cache_mb)
-
-
 
 
 def test_examples_in_no_fold_change_nothing():
@@ -261,8 +259,6 @@ def test_kernel_values_stay_within_the_budget(n_classes, cache_mb, n_jobs):
 
 
 # --- stops ------------------------------------------------------------------------------------
-
-
 
 
 def test_what_is_told_is_told_one_at_a_time():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from covering import each_value
 from matplotlib import pyplot as plt
 from matplotlib.axis import Tick
 from matplotlib.figure import Figure
@@ -37,9 +38,7 @@ def assert_fits(figure, width):
             assert_within(bounds_of(ax.get_legend()), bounds_of(ax.patch))
 
 
-@pytest.mark.parametrize("style", ["default", "dark_background"])
-@pytest.mark.parametrize("layout", [None, "constrained"])
-@pytest.mark.parametrize("size", SIZES)
+@each_value(size=SIZES, layout=[None, "constrained"], style=["default", "dark_background"])
 def test_legends_are_within_the_axes_and_leave_them_wide(moons, style, layout, size):
     X, y, model = moons
     figsize, shape, width = SIZES[size]
