@@ -219,21 +219,6 @@ def test_cells_do_not_depend_on_budget_and_threads(tol, n_classes, budget):
             np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_plan_counts_products_each_matrix_and_each_part(n_classes):
-    X, labels, folds = problem(n_classes)
-    held = _HeldValues(X, labels, folds, SEVERAL, np.array(CS), 1e-6, 1.0, "float64")
-    part = max(pair.members.size for pair in held.pairs) if n_classes > 2 else 1
-    part_mb = part**2 * 8 / tuning.MEBIBYTE
-    needed_mb = WHOLE_MB + 3 * (WHOLE_MB + part_mb)
-    for cache_mb, n_open in ((10.0, 3), (needed_mb, 3), (0.999 * needed_mb, 2)):
-        held.plan(cache_mb, 3)
-        assert (held.whole, held.n_open, held.n_threads) == (True, n_open, 3)
-    for share, whole in ((1.001, True), (0.999, False)):
-        held.plan(share * (WHOLE_MB + part_mb), 1)
-        assert held.whole == whole
-
-
 def test_budget_without_room_for_a_few_rows_is_refused():
     with pytest.raises(ValueError, match="cache_mb must be at least"):
         searched(*problem(2), [RBF(0.1)], cache_mb=0.01)
