@@ -392,7 +392,7 @@ class PegasosSVC(OneVsOneMixin, KernelEstimator):
     cache_mb : float or "auto", default="auto"
         MiB that kernel values may take, all threads together; less is taken where less is free.
         "auto" is half of the memory that is free, 4,096 at the most, and 1,024 where the system
-        does not say. The model is the same; the user guide says what comes on top.
+        does not say. The model is the same; the page on memory says what comes on top.
     row_dtype : {"auto", "float32", "float64"}, default="auto"
         Precision in which kernel values are computed and kept for training. "auto" is that of X for
         up to 2,000 examples (1,000 without ``tol``, ``polish`` and ``warm_start``), and beyond that
@@ -617,7 +617,7 @@ default="epsilon_insensitive"
     cache_mb : float or "auto", default="auto"
         MiB that kernel values may take, all threads together; less is taken where less is free.
         "auto" is half of the memory that is free, 4,096 at the most, and 1,024 where the system
-        does not say. The model is the same; the user guide says what comes on top.
+        does not say. The model is the same; the page on memory says what comes on top.
     row_dtype : {"auto", "float32", "float64"}, default="auto"
         Precision in which kernel values are computed and kept for training. "auto" is that of X for
         up to 2,000 examples (1,000 without ``tol``, ``polish`` and ``warm_start``), and beyond that

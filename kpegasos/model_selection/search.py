@@ -164,7 +164,7 @@ class PegasosSVCCV(
         first time counts, and cannot be left; the refit, of as many seconds at the most, comes
         behind.
     cache_mb : float or "auto", default="auto"
-        MiB that kernel values may take, all threads together; see the user guide.
+        MiB that kernel values may take, all threads together; see the page on memory.
     row_dtype : {"auto", "float32", "float64"}, default="auto"
         Precision in which kernel values are kept; they are computed in float64. "auto" is float64
         for up to 2,000 examples, C above 1,000 or ``tol`` below 1e-5, and float32 else.
