@@ -52,15 +52,12 @@ def test_labels_that_are_not_whole_stay_what_they_are():
 FAULTS = {
     "label": (b"one 1:2", "line 4: could not convert string to float: b'one', got 'one 1:2'"),
     "value": (b"1 1:x", "line 4: could not convert string to float: b'x', got '1 1:x'"),
-    "no column": (b"1 7", r"line 4: .*, got '1 7'"),
     "column 0": (b"1 0:2", r"line 4: Invalid index 0 .*, got '1 0:2'"),
     "columns not sorted": (
         b"1 3:2 2:2",
         "line 4: Feature indices .* sorted and unique, got '1 3:2 2:2'",
     ),
-    "column beyond C": (b"1 9999999999:2", "line 4: value too large to convert to int"),
     "not a number": (b"1 1:nan", "example 2: label and features must be finite numbers"),
-    "infinite label": (b"inf 1:1", "example 2: label and features must be finite numbers"),
     "old ends of lines": (b"1 1:2\r-1 2:3", "line 4: "),
     "another alphabet": (b"1 1:2\n-1 2:3".decode().encode("utf-16"), "line 4: "),
 }
@@ -131,16 +128,12 @@ NUMBER = "a finite number must be there, got "
 WRONG = {
     "text": ("a,b\n1,2\n3,good\n", f"example 2, column 'b': {NUMBER}'good'; texts and gaps need"),
     "gap": ("a,b\n1,2\n,4\n", f"example 2, column 'a': {NUMBER}nothing"),
-    "infinite": ("a,b\n1,inf\n", f"example 1, column 'b': {NUMBER}'inf'"),
-    "short row": ("a,b\n1,2\n3\n", f"example 2, column 'b': {NUMBER}nothing"),
     "long row": ("a,b\n1,2\n3,4,5\n", ""),
-    "long rows": ("a,b\n1,2,3\n3,4,5\n", ""),
     "no label": ("a,y\n1,2\n3,\n", "example 2: a label must be in column 'y'"),
     "two labels": ("a,y,label\n1,2,3\n", "the column of labels must be one of"),
     "no features": ("y\n1\n2\n", "there must be rows, and columns of features, got (2, 0)"),
     "no rows": ("a,y\n", "there must be rows"),
     "empty": ("", "No columns to parse"),
-    "dates": ("a,y\n2020-01-01,1\n", f"example 1, column 'a': {NUMBER}'2020-01-01'"),
 }
 
 

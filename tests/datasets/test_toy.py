@@ -81,17 +81,6 @@ def test_text_has_the_shape_of_rcv1(text):
     assert rebuilt.has_canonical_format
 
 
-def test_text_words_follow_zipfs_law_and_rare_ones_weigh_more(text):
-    X = text[0]
-    documents = np.bincount(X.indices, minlength=X.shape[1])
-    ranks = np.array([200, 400, 800, 1600, 3200])
-    slope = np.polyfit(np.log(ranks), np.log(np.sort(documents)[::-1][ranks]), 1)[0]
-    assert slope == pytest.approx(-1, abs=0.2)
-    weight = np.bincount(X.indices, X.data, minlength=X.shape[1]) / np.maximum(documents, 1)
-    common, rare = np.argsort(documents)[-50:], np.flatnonzero(documents == 5)
-    assert weight[rare].mean() > 2 * weight[common].mean()
-
-
 @pytest.mark.parametrize("n_samples", [1, 5000, 8192])
 def test_text_begins_alike_however_long_it_is(text, n_samples):
     X, y = make_text_like(n_samples, random_state=0)

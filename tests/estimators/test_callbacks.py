@@ -119,19 +119,6 @@ def test_callback_sees_the_model_so_far_and_may_end_the_fit(Estimator, n_classes
 
 
 @BOTH
-def test_pairs_that_reach_tol_wait_for_the_others(Estimator):
-    X, y = make_blobs(150, centers=[[0, 0], [1, 1], [30, 30]], cluster_std=1.0, random_state=0)
-    plain = Estimator(tol=0.2, C=1.0, epochs=2000, random_state=0)
-    recorder = Recorder()
-    watched = clone(plain).set_callbacks(recorder).fit(X, y)
-    plain.fit(X, y)
-    np.testing.assert_array_equal(plain.n_steps_, watched.n_steps_)
-    assert len(set(plain.n_steps_)) > 1
-    assert len(recorder.models) == max(len(history) for history in watched.history_)
-    np.testing.assert_array_equal(plain.decision_function(X), watched.decision_function(X))
-
-
-@BOTH
 def test_failing_callback_is_torn_down_and_leaves_the_model_before(Estimator):
     X, y = data()
     failing = Failing()

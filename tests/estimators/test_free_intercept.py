@@ -9,7 +9,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine, make_moons
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
@@ -220,46 +219,6 @@ def test_a_class_may_be_nearly_empty():
     assert_array_equal(ours.predict(X), its.predict(X))
 
 
-def long_double_objective(model, X, y, kernel):
-    """P of a model at any intercept, by its coefficients alone; and its margins' largest term."""
-    wide = X.astype(np.longdouble)
-    if kernel is None:
-        w = model.coef_.ravel().astype(np.longdouble)
-        f, squared_norm, size = wide @ w, w @ w, (np.abs(wide) @ np.abs(w)).max()
-    else:
-        K = wide @ wide.T if kernel == "linear" else rbf_kernel(X, gamma=0.5).astype(np.longdouble)
-        coef = np.zeros(len(y), np.longdouble)
-        coef[model.support_] = model.dual_coef_[0]
-        f, squared_norm, size = K @ coef, coef @ K @ coef, (np.abs(K) @ np.abs(coef)).max()
-
-    def objective(b):
-        return model.lam_ / 2 * squared_norm + np.maximum(0, 1 - y * (f + b)).mean()
-
-    return objective, y - f, float(size)
-
-
-@each_pair(kernel=[None, "linear", "rbf"], C=[1e7, 1e9, 1e11, 1e13], seed=range(4))
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.filterwarnings("ignore:PegasosSVC sees little but column")
-def test_certificate_of_a_hard_margin_is_that_of_the_model_and_no_intercept_is_better(
-    kernel, C, seed
-):
-    """What a large constant takes off the margins and gives back has its rounding."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(12, 4)) * 10.0 ** rng.uniform(0, 3, size=4)
-    y = np.where(X[:, 0] > X[:, 0].mean(), 1, -1)
-    model = LinearPegasosSVC(C=C, **EXACT) if kernel is None else PegasosSVC(C=C, **EXACT)
-    if kernel is not None:
-        model.set_params(kernel=kernel, gamma=0.5)
-    model.set_params(intercept_scaling=0.1, max_time=2.0).fit(X, y)
-    objective, kinks, size = long_double_objective(model, X, y, kernel)
-    own = objective(model.intercept_[0])
-    assert own - model.history_["dual_bound"].max() <= model.duality_gap_ * (1 + 1e-9)
-    rounding = 40 * np.finfo(float).eps * (size + abs(model.intercept_[0]))
-    assert own <= min(map(objective, kinks)) * (1 + 1e-9) + rounding
-    assert_allclose(model.intercept_interval_.mean(), model.intercept_[0], rtol=1e-12)
-
-
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_ascent_that_rounding_lets_run_away_ends_with_its_best():
     """Rows that differ by less than float32 shows, and a loss that bounds no coefficient."""
@@ -291,22 +250,6 @@ def test_weights_are_those_of_svc():
 
 
 # --- what models do -------------------------------------------------------------------------------
-
-
-def test_exports_have_the_intercept(tmp_path):
-    X, y = DATA["wine"]
-    model = PegasosSVC(decision_function_shape="ovo", **EXACT | {"tol": 1e-4}).fit(X, y)
-    decisions = model.decision_function(X)
-    assert_allclose(model.to_sklearn().decision_function(X), decisions, atol=1e-10)
-    model.to_libsvm(tmp_path / "model")
-    again = PegasosSVC.from_libsvm(tmp_path / "model", n_features=X.shape[1])
-    assert_allclose(again.set_params(decision_function_shape="ovo").predict(X), model.predict(X))
-    pytest.importorskip("skops")
-    kpegasos.save(model, tmp_path / "native")
-    loaded = kpegasos.load(tmp_path / "native")
-    assert_array_equal(loaded.decision_function(X), decisions)
-    assert loaded.fit_intercept == "free"
-    assert_array_equal(loaded.intercept_interval_, model.intercept_interval_)
 
 
 @pytest.mark.parametrize("cache", ["precomputed", "cached", "streamed"])

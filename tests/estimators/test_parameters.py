@@ -11,7 +11,6 @@ from models import (
     assert_close_model,
     assert_same_model,
     counts_of,
-    four_classes,
     integers,
     two_classes,
     with_duplicates,
@@ -33,7 +32,6 @@ from kpegasos import (
     make_rows,
     pegasos,
 )
-from kpegasos.fitting.inputs import POLISH_DRAWS, POLISH_EPOCHS
 from kpegasos.reference import index_stream, pegasos_linear
 from kpegasos.solvers.result import History
 
@@ -76,22 +74,6 @@ def test_tol_that_is_not_reached_is_told_at_the_call_of_fit(Estimator, checkpoin
     assert Estimator.__name__ in str(warning.message)
     assert warning.filename == __file__
     assert clf.n_steps_ == 2 * y.size
-
-
-@BOTH
-def test_polished_fit_begins_with_few_draws(Estimator):
-    clf = Estimator(polish=True, random_state=0).fit(*two_classes(2000))
-    assert clf.n_steps_ == POLISH_DRAWS
-    assert clf.relative_gap_ <= 1e-2
-
-
-def test_polished_pairs_have_their_own_number_of_draws():
-    X, y = four_classes(200)
-    kept = (y > 0) | (np.arange(200) % 4 == 0)
-    clf = PegasosSVC(polish=True, random_state=0).fit(X[kept], y[kept])
-    sizes = np.bincount(y[kept])
-    pairs = [sizes[i] + sizes[j] for i, j in combinations(range(4), 2)]
-    np.testing.assert_array_equal(clf.n_steps_, np.ceil(POLISH_EPOCHS * np.array(pairs)))
 
 
 # --- rows, weights, seeds and attributes ---

@@ -1,6 +1,5 @@
 """The benchmarks: how searches and models are judged, what runs again, processes of their own."""
 
-import json
 import os
 
 import numpy as np
@@ -12,8 +11,6 @@ from sklearn.svm import SVC
 from experiments import grid_search
 from experiments._data import Task
 from experiments._measure import Memory
-from experiments._results import select
-from experiments._run import Context, plain
 from experiments.benchmark_kernel import beats, judge
 from kpegasos import PegasosSVC
 
@@ -34,18 +31,6 @@ def test_C_of_lambda_has_the_optimum_of_torchkm(lam):
 
     C = float(grid_search.C_of_lambda(np.array(lam), y.size))
     assert objective(C) < min(objective(1.3 * C), objective(C / 1.3))
-
-
-@pytest.mark.slow
-def test_quick_search_agrees_with_svc_and_can_be_drawn():
-    results = json.loads(json.dumps(plain(grid_search.compute(Context(quick=True)))))
-    for problem in ("digits", "moons 2,000"):
-        (ours,) = select(results["table"], problem=problem, tool="PegasosSVCCV")
-        (theirs,) = select(results["table"], problem=problem, tool="SVC")
-        np.testing.assert_allclose(ours["scores"], theirs["scores"], atol=0.02)
-        assert ours["max_relative_gap"] <= grid_search.TOL
-    titles = [ax.get_title(loc="left") for ax in grid_search.plot(results).axes]
-    assert titles == ["search over γ and C", "TorchKM's protocol"]
 
 
 # --- kernel models ---

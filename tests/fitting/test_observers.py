@@ -76,11 +76,6 @@ def test_line_on_a_terminal_changes_in_place(monkeypatch):
     assert (len(last), last[-1]) == (40, "\n")
 
 
-def test_bar_is_drawn_by_its_share():
-    assert progress.bar(0.0) == f"[{'.' * 20}]   0%"
-    assert progress.bar(0.26) == f"[{'#' * 5}{'.' * 15}]  26%"
-
-
 @pytest.mark.parametrize(("done", "values", "share"), [(0, 30, 30), (0, 500, 95), (1, 30, 50)])
 def test_bar_of_a_search_moves_before_a_first_cell_is_done(capsys, done, values, share):
     """It stood at 0% for a minute and a half."""

@@ -1,6 +1,5 @@
 """Pairs of few examples are trained in compiled code together, to the bits of a pair by itself."""
 
-import sys
 from unittest.mock import Mock
 
 import numpy as np
@@ -121,36 +120,6 @@ MORE = {
 def test_what_is_more_than_a_small_run_is_for_the_drivers(name, value, monkeypatch):
     _, left = fit_together(monkeypatch, *data(4), epochs=1, **{name: value})
     assert left is None
-
-
-def calls_of(function, *arguments):
-    count = [0]
-
-    def profile(frame, event, argument):
-        count[0] += event == "call"
-
-    before = sys.getprofile()
-    sys.setprofile(profile)
-    try:
-        function(*arguments)
-    finally:
-        sys.setprofile(before)
-    return count[0]
-
-
-@pytest.mark.parametrize("polish", [False, True])
-def test_calls_of_python_are_three_for_a_pair_of_few_examples_and_some_for_a_class(polish):
-    """It took some 700 for a pair."""
-    fits, predictions = [], []
-    for n_classes in (10, 30):
-        X, y = data(n_classes)
-        model = PegasosSVC(random_state=0, polish=polish).fit(X, y)
-        fits.append(calls_of(model.fit, X, y))
-        model.predict(X)
-        predictions.append(calls_of(model.predict, X))
-    n_more = (30 * 29 - 10 * 9) // 2
-    assert fits[1] - fits[0] <= 3 * n_more + 600
-    assert predictions[1] - predictions[0] <= 40 * (30 - 10)  # of 390 pairs
 
 
 def test_pairs_that_come_too_late_have_a_model_of_a_few_steps():

@@ -148,15 +148,6 @@ def test_little_time_is_for_plain_steps_before_a_polish(clock):
         assert polished.score(X, y) > plain.score(X, y) - 0.005
 
 
-@pytest.mark.parametrize(("dtype", "advised"), [(np.float32, True), (np.float64, False)])
-def test_advice_of_more_digits_is_for_those_who_lack_them(dtype, advised):
-    X, y = make_classification(200, 5, random_state=0)
-    model = PegasosSVC(C=1e10, polish=True, random_state=0)
-    with pytest.warns(ConvergenceWarning, match="mostly rounding") as caught:
-        model.fit(X.astype(dtype), y)
-    assert ("row_dtype='float64'" in str(caught[0].message)) == advised
-
-
 @pytest.mark.parametrize(
     "options", [{}, {"polish": True}, {"cache": "cached"}, {"tol": 0.5}], ids=str
 )

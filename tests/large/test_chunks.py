@@ -207,22 +207,6 @@ def test_chunks_that_change_between_readings_are_refused(text):
     assert model.n_steps_ == 1000
 
 
-def test_what_fit_accepts_may_be_a_chunk(text):
-    X, y = text
-    X, y = X[:300].toarray().astype(np.float64), y[:300]
-    rows = [slice(0, 100), slice(100, 250), slice(250, 300)]
-    expected = fitted([(X[part], y[part]) for part in rows], epochs=3)
-    for kind in (
-        lambda X, y: (X.tolist(), y.tolist()),
-        lambda X, y: [X, tuple(y)],
-        lambda X, y: (sparse.csc_matrix(X), y, 1.0),
-        lambda X, y: (sparse.coo_array(X) if y.size == 100 else X, y, None),
-        lambda X, y: (X, y.astype(float), np.ones(y.size, int)),
-    ):
-        given = fitted([kind(X[part], y[part]) for part in rows], epochs=3)
-        np.testing.assert_allclose(given, expected, rtol=1e-12, atol=1e-15)
-
-
 def test_class_without_weight_is_absent_as_to_fit(text):
     X, y = text
     labels = np.where(np.arange(1000) < 700, y, 7)

@@ -10,10 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from chunk_cases import by_the_book, in_chunks, vector
-from joblib import parallel_config
 from scipy import sparse
 
-from kpegasos import LinearPegasosSVC, PairwiseKernel, PegasosSVC, linear_rows
+from kpegasos import LinearPegasosSVC, PegasosSVC, linear_rows
 from kpegasos.core.draws import IndexStream
 from kpegasos.core.problem import Problem
 from kpegasos.core.state import PegasosOptions
@@ -226,31 +225,4 @@ def test_a_worker_that_dies_costs_its_round_and_nothing_else(two_processes, clie
     assert killed[0] not in two_processes.run(os.getpid).values()
     # As if nothing had happened, with two processes or with one worker.
     np.testing.assert_array_equal(model.coef_, fitted(client).coef_)
-    two_processes.wait_for_workers(2, timeout=30)
-
-
-@pytest.mark.slow
-def test_a_worker_that_dies_costs_the_kernel_values_in_flight(two_processes):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(40, 3)) + 2.0 * (np.arange(40) % 2)[:, None]
-
-    def product(a, b):  # travels by value
-        time.sleep(0.02)
-        return float(a @ b)
-
-    def kill_one():
-        while kernel.evaluations < 200:
-            time.sleep(0.01)
-        killed.append(next(iter(two_processes.run(os.getpid).values())))
-        os.kill(killed[0], signal.SIGKILL)
-
-    kernel, alone, killed = PairwiseKernel(product), PairwiseKernel(np.dot), []
-    killer = threading.Thread(target=kill_one)
-    killer.start()
-    with parallel_config(backend="dask", client=two_processes):
-        model = PegasosSVC(kernel=kernel, random_state=0).fit(X, np.arange(40) % 2)
-    killer.join()
-    other = PegasosSVC(kernel=alone, random_state=0).fit(X, np.arange(40) % 2)
-    np.testing.assert_array_equal(model.dual_coef_, other.dual_coef_)
-    assert kernel.evaluations == alone.evaluations  # as many as came back
     two_processes.wait_for_workers(2, timeout=30)

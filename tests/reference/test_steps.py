@@ -214,11 +214,6 @@ def copied(**changes):
 
 
 STEP = ("eta = 1.0 / (lam * t)", "eta = 1.0 / np.sqrt(t)")
-LOSS = ("slopes = -1.0 * (margins < 1.0 - TIE)", "slopes = -1.0 / (1.0 + np.exp(margins))")
-
-
-def logistic(margins):
-    return np.log1p(np.exp(-margins))
 
 
 def test_step_is_one_line():
@@ -232,18 +227,3 @@ def test_step_is_one_line():
     assert 0 < history["dual_bound"][-1] < optimum
     usual = linear_history(linear_iterates(X, Y, LAM, draws[:100]), X, Y, LAM)
     assert not np.isclose(usual["objective_last"][1], history["objective_last"][1])
-
-
-def test_loss_is_one_line():
-    """The gradient of the logistic objective vanishes where its variant arrives."""
-    variant = copied(loss=LOSS)
-    *_, final = variant(X, Y, LAM, index_stream(Y.size, 8_000))
-
-    def gradient(w):
-        return LAM * w - (Y / (1 + np.exp(Y * (X @ w)))) @ X / Y.size
-
-    assert np.linalg.norm(gradient(final.average)) < 0.02 * np.linalg.norm(gradient(np.zeros(3)))
-    history = linear_history([final], X, Y, LAM, loss=logistic)
-    expected = LAM / 2 * final.average @ final.average + logistic(Y * (X @ final.average)).mean()
-    assert_allclose(history["objective_average"], expected, rtol=1e-13)
-    assert np.isnan(history["dual_bound"]).all()

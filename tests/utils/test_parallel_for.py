@@ -1,6 +1,5 @@
 """Work on several threads: all of it, at once, and errors of any piece."""
 
-import multiprocessing
 import sys
 import threading
 import time
@@ -121,37 +120,6 @@ def test_at_work_leaves_what_somebody_else_has_set_meanwhile():
         assert blas() == {2}
 
 
-class OfEachThread(threading.local):
-    """OpenBLAS over OpenMP, where each thread has a number of its own."""
-
-    internal_api, threading_layer = "openblas", "openmp"
-    number = 4
-
-    def get_num_threads(self):
-        return self.number
-
-    def set_num_threads(self, number):
-        self.number = number
-
-
-def test_at_work_limits_blas_in_each_thread_where_each_has_a_number(monkeypatch):
-    library, seen = OfEachThread(), []
-    monkeypatch.setattr(threads, "_blas_libraries", lambda: [library])
-    with ThreadPoolExecutor(2, initializer=threads._limit_own_blas) as pool:
-        monkeypatch.setattr(threads, "_pool", pool)
-        barrier = threading.Barrier(2, timeout=20)
-
-        def piece(_):
-            barrier.wait()
-            seen.append(library.number)
-
-        with at_work():
-            parallel_for(piece, [(0,), (1,)])
-        with another_at_work():
-            assert library.number == 4
-    assert seen == [1, 1]
-
-
 @pytest.mark.parametrize("broken", [0, 1, 3])
 def test_parallel_for_raises_when_no_piece_is_running(broken):
     running = []
@@ -180,16 +148,7 @@ def test_parallel_for_inside_itself_does_every_piece_once(n_pieces):
     assert sorted(done) == sorted((*piece, j) for piece in pieces for j in range(3))
 
 
-def run_in_fork(work):
-    child = multiprocessing.get_context("fork").Process(target=work)
-    child.start()
-    child.join(20)
-    if child.exitcode is None:
-        child.kill()
-    assert child.exitcode == 0
-
-
-@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork")
+@needs_fork
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_parallel_for_works_in_a_forked_child():
     """The pool's threads do not live on in a child."""
@@ -197,13 +156,13 @@ def test_parallel_for_works_in_a_forked_child():
     def work():
         done = []
         parallel_for(done.append, [(k,) for k in range(3)])
-        assert sorted(done) == [0, 1, 2]
+        return sorted(done) == [0, 1, 2]
 
-    work()
-    run_in_fork(work)
+    assert work()
+    assert of_child(work)
 
 
-@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork")
+@needs_fork
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_forked_child_waits_for_no_thread_that_was_at_work():
     """Nor is its BLAS limited by one: that thread does not live on in a child."""
@@ -216,10 +175,11 @@ def test_forked_child_waits_for_no_thread_that_was_at_work():
                 assert blas() == {1}
             assert blas() == before
             ACCOUNT.grant(1.0, 1.0)
+            return True
 
         with another_at_work(threads._BLAS._lock, ACCOUNT._lock):
             assert blas() == {1}
-            run_in_fork(work)
+            assert of_child(work)
 
 
 @pytest.mark.parametrize("begun", [0, 1])
