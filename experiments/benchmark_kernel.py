@@ -1,4 +1,4 @@
-"""Seconds of kernel SVMs at equal suboptimality: PegasosSVC beside every other SVC.
+"""Seconds of kernel SVMs at equal suboptimality: PegasosSVC and every other SVC.
 
 Every solver runs a ladder of tolerances (pure Pegasos: of epochs) on each problem, with the same
 budget for kernel rows, and with all vectors of the processor. A run has a process of its own, a

@@ -1,4 +1,4 @@
-"""Seconds of linear SVMs on synthetic text and on Covertype, beside their peers.
+"""Seconds of linear SVMs on synthetic text and on Covertype, ours and their peers.
 
 The journal paper's Table 1 has CCAT (λ = 1e-4), astro-ph (5e-5) and Covertype (1e-6). The texts are
 not public; `datasets.make_text_like` makes rows of their shape, with as many labels flipped as the

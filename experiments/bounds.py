@@ -201,8 +201,8 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             f"The papers' bounds are {rounded(least)} to {rounded(most)} times what is measured.",
             OURS,
             f"None can fail, as they are theorems: {broken} of {len(kinds)} are violated in "
-            f"{len(results['seeds'])} runs. From T = 100 on the tightest is that of a {tightest}, "
-            f"the loosest that of the {loosest}.",
+            f"{len(results['seeds'])} runs. From T = 100 on the bound of a {tightest} is the "
+            f"tightest, the bound of the {loosest} the loosest.",
         )
     ]
 

@@ -1,4 +1,4 @@
-"""Suboptimality of the last iterate and of the average against steps, beside the certified gap.
+"""Suboptimality of the last iterate and of the average against steps, with the certified gap.
 
 Two noisy moons, RBF kernel, no intercept. Every curve is the median of `SEEDS` runs with a band
 from the 20th to the 80th percentile. The optimum f* is bracketed by dual coordinate ascent.

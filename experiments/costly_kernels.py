@@ -474,7 +474,7 @@ def claims(results: Row) -> list[Claim]:
             "A low error alone is cheaper from a part of the examples.",
             OURS,
             "Shares of the n²/2 values after which the mean test error stays within a point of "
-            f"that of `SVC` on all of them, medians over the sets: {told}. Across sets it is "
+            f"the error of `SVC` on all of them, medians over the sets: {told}. Across sets it is "
             f"{span(needed[POLISH], _share)} with `polish=True`. A run stopped early has a poor "
             "model; `SVC` on a part has solved its own problem.",
         ),

@@ -1,4 +1,4 @@
-"""Fashion-MNIST, 60,000 + 10,000 images: linear and RBF Pegasos beside scikit-learn's SVMs.
+"""Fashion-MNIST, 60,000 + 10,000 images: linear and RBF Pegasos and scikit-learn's SVMs.
 
 The question is that of a term paper (S. Karthik, "Pegasos for SVM Training"), which reports 80.29%
 for its linear Pegasos, one against one, and 72.9% for "scikit-learn Linear SVM", and leaves the
@@ -142,7 +142,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             f"{percent(kernel['test_accuracy'])} after {duration(kernel['fit_seconds'])}.",
         ),
         Claim(
-            f"Its {percent(REPORTED_PEER)} for scikit-learn's linear SVM is below that of any run.",
+            f"Its {percent(REPORTED_PEER)} for scikit-learn's linear SVM is below every run.",
             OURS,
             f"LinearSVC's dual solver, stopped early on raw pixels, has {span(stopped, percent)} "
             f"over {len(stopped)} seeds and a warning; converged it has "

@@ -1,4 +1,4 @@
-"""Suboptimality after a fixed number of steps against λ: Pegasos beside dual coordinate ascent.
+"""Suboptimality after a fixed number of steps against λ: Pegasos and dual coordinate ascent.
 
 MPB 2011, section 7.3 and Fig. 6: for a fixed number of steps Pegasos gets worse as λ falls, as its
 bound, 1/(λT), says; SDCA is the comparison. A step is one example for both. Pegasos by permutations

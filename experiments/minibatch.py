@@ -93,7 +93,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             "With kT fixed, the suboptimality is flat in k up to a few hundred.",
             JOURNAL,
             f"After {most} epochs of independent draws the last iterate's suboptimality is at most "
-            f"twice that of k = 1 up to {_told(results, paper)}.",
+            f"twice the value at k = 1 up to {_told(results, paper)}.",
             mark(min(paper.values()) >= 256, max(paper.values()) >= 256),
             "✓ if k = 256 at most doubles the suboptimality after the most epochs on both sets, "
             "~ if on one.",

@@ -1,4 +1,4 @@
-"""Slips in the printed sources, those that make another algorithm beside the correct rule.
+"""Slips in the printed sources, run and compared with the correct rule.
 
 Sources: MPB 2011; S. Karthik, "Pegasos for SVM Training" (a term paper) and its code; a blog post
 on Pegasos. The correct rule is the package's; wrong ones get the same draws. Kernel rules run on

@@ -77,7 +77,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             OURS,
             f"To ε = {EPSILON:g} the last iterate takes {duration(last['seconds to epsilon'])} in "
             f"the solver and the t-weighted average {duration(average['seconds to epsilon'])}, "
-            f"with a test error of {'–' if error is None else percent(error, 2)} beside "
+            f"with a test error of {'–' if error is None else percent(error, 2)}, against "
             f"{percent(results['optimum']['test_error'], 2)} at the optimum. Published for CCAT: "
             "less than 5 s (2007), 0.16 s (2011). The documents are synthetic, with "
             f"{percent(NOISE, 0)} of the labels flipped: the level of the error is an input.",
