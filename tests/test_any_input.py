@@ -1,7 +1,8 @@
 """Whatever is passed, a call returns something sensible or says in one sentence what is wrong.
 
 Signatures are read, so that a new function or parameter is tried without being listed. Listed are
-values of parameters that must be given, as expressions: a failure reads as a call.
+values of parameters that must be given, as expressions: a failure reads as a call. What displays
+refuse is in `test_refusals`.
 """
 
 import contextlib
@@ -19,26 +20,22 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cache, partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from matplotlib import pyplot as plt
-from matplotlib.figure import Figure
 from scipy import sparse
 from sklearn.base import is_regressor
 from sklearn.datasets import make_moons
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
 import kpegasos
-from kpegasos import LinearPegasosSVC, PegasosSVC, datasets, plotting, reference, theory
+from kpegasos import LinearPegasosSVC, PegasosSVC, datasets, reference, theory
 
-MODULES = (kpegasos, theory, datasets, plotting, reference)
+MODULES = (kpegasos, theory, datasets, reference)
 #: Public names that are not called with parameters of a user's choice, and why.
 NOT_CALLED = {
     "a record": "Dataset History Iterates Problem Record RegularizationPath Result",
@@ -46,23 +43,21 @@ NOT_CALLED = {
     "downloads, or reads a large set": "fetch load_adult load_covtype "
     "load_fashion_mnist load_mnist load_rcv1_sample load_usps",
 }
-#: Parameters that are given even where they have a default, which takes long or needs a screen.
+#: Parameters that are given even where they have a default, which takes long.
 _ALWAYS = {
-    "Cs", "ax", "classes", "cv", "dpi", "epochs", "gammas", "grid_resolution", "hold", "lam",
-    "max_epochs", "max_time", "n_features", "n_samples",
+    "Cs", "classes", "cv", "epochs", "gammas", "lam", "max_epochs", "max_time", "n_features",
+    "n_samples",
 }  # fmt: skip
 #: Values of parameters that must be given, of all callables and of one.
 VALUES = {
     "Cs": "[0.1, 1.0, 10.0]",
     "K": "X @ X.T",
     "X": "X",
-    "ax": "Figure().subplots()",
     "chunks": "kpegasos.ArrayChunks(X, y, chunk_size=10)",
     "classes": "[0, 1]",
     "cv": "2",
     "delta": "0.1",
     "deviation": "2.0",
-    "dpi": "20.0",
     "draws": "np.arange(24)",
     "epochs": "3",
     "estimator": "fitted(PegasosSVC)",
@@ -71,9 +66,6 @@ VALUES = {
     "gammas": "[1.0]",
     "gradient_norm": "1.0",
     "gram": "X @ X.T",
-    "grid_resolution": "5",
-    "history": "animation().history",
-    "hold": "0.1",
     "iterates": "[(1, np.ones(2)), (5, np.zeros(2), np.ones(2), np.ones(24))]",
     "lam": "0.1",
     "largest": "1.0",
@@ -89,23 +81,11 @@ VALUES = {
     "radius": "1.0",
     "regret": "0.1",
     "rows": "kpegasos.make_rows(X, gamma=2.0, intercept_scaling=1.0)",
-    "runs": "fitted(PegasosSVC).history_",
-    "scores": "[[0.5, 0.7, 0.6], [0.4, np.nan, 0.8]]",
-    "search": "searched()",
-    "values": "np.linspace(-1, 1, 20).reshape(5, 4)",
-    "xx": "np.arange(4)",
     "y": "y",
-    "yy": "np.arange(5)",
     "CachedRows.values": "kpegasos.KernelMatrix(kpegasos.RBF(), X)",
     "KernelMatrix.kernel": "kpegasos.RBF(2.0)",
     "PegasosSVC.from_libsvm.path": "libsvm(PegasosSVC)",
     "PegasosSVR.from_libsvm.path": "libsvm(PegasosSVR)",
-    "RegularizationPathDisplay.values": "[0.5, 0.7, 0.6]",
-    "RegularizationPathDisplay.from_path.path": "solutions()",
-    "TrainingAnimation.from_estimator.estimator": "PegasosSVC(epochs=2)",
-    "TrainingAnimation.plot.ax": "None",
-    "TrainingAnimation.save.path": "'a.gif'",
-    "ValidationSurfaceDisplay.gammas": "[0.5, 2.0]",
     "fit_chunks.estimator": "LinearPegasosSVC()",
     "kernel_history.iterates": "[(1, np.ones(24)), (5, np.zeros(24), np.ones(24))]",
     "load.path": "stored()",
@@ -116,10 +96,6 @@ VALUES = {
     "to_libsvm.path": "'a.model'",
 }
 VALUES |= {f"{name}.y": "2 * y - 1" for name in reference.__all__}
-VALUES |= {
-    f"TrainingAnimation.{name}": f"animation().{name}"
-    for name in ("X", "alpha", "values", "xx", "y", "yy")
-}
 #: Values that hardly any parameter means.
 _NASTY = """
 None float('nan') float('inf') -float('inf') 0 -1 0.0 -0.5 0.5 2.5 1e308 -1e308 1e-320 10**30
@@ -147,7 +123,6 @@ NASTY = [
 _ENDLESS = ("2**63", "10**30", "1e308", "np.uint64(2**64-1)")
 _NOT_TRIED = {
     "fit_chunks.epochs": _ENDLESS,
-    "TrainingAnimation.save.hold": ("2.5", *_ENDLESS),
     # scikit-learn squares what is predicted.
     "LinearPegasosSVR.score.X": ("np.full((24,2),1e308)",),
     "make_text_like.n_samples": _ENDLESS,
@@ -191,29 +166,10 @@ def _libsvm(kind):
     return path
 
 
-@cache
-def _animation():
-    model = kpegasos.PegasosSVC(gamma=2.0, epochs=2, random_state=0)
-    return plotting.TrainingAnimation.from_estimator(model, *MOONS, grid_resolution=4)
-
-
-@cache
-def _searched():
-    return GridSearchCV(SVC(), {"C": [0.1, 1, 10], "gamma": [0.5, 2.0]}, cv=3).fit(*MOONS)
-
-
-def _solutions():
-    """A path of three solutions."""
-    ones = np.ones(3)
-    of_each = {"objectives": ones, "dual_bounds": 0.99 * ones, "relative_gaps": 0.01 * ones}
-    return SimpleNamespace(Cs=[0.1, 1, 10], n_support=[9, 8, 7], **of_each)
-
-
 _NAMES = {
-    "Decimal": Decimal, "Figure": Figure, "Fraction": Fraction, "OrderedDict": OrderedDict,
-    "Path": Path, "SVC": SVC, "X": MOONS[0], "animation": _animation, "fitted": fitted, "io": io,
-    "kpegasos": kpegasos, "libsvm": _libsvm, "np": np, "searched": _searched,
-    "solutions": _solutions, "sparse": sparse, "stored": _stored, "y": MOONS[1],
+    "Decimal": Decimal, "Fraction": Fraction, "OrderedDict": OrderedDict, "Path": Path, "SVC": SVC,
+    "X": MOONS[0], "fitted": fitted, "io": io, "kpegasos": kpegasos, "libsvm": _libsvm, "np": np,
+    "sparse": sparse, "stored": _stored, "y": MOONS[1],
 }  # fmt: skip
 
 
@@ -254,7 +210,7 @@ class Target(NamedTuple):
     @property
     def is_slow(self):
         """Whether it draws pictures or many documents, or searches."""
-        return self.name.startswith((*plotting.__all__, "make_text_like", "PegasosSVCCV.fit"))
+        return self.name.startswith(("make_text_like", "PegasosSVCCV.fit"))
 
 
 def _target(name, call, *signatures, check=None, also=()):
@@ -317,38 +273,20 @@ def _of_an_estimator(name, kind):
             yield made._replace(parameters=("X",)) if method == "score" else made
 
 
-def _of_a_display(name, kind):
-    yield (constructor := _target(name, kind))
-    for method, function in _methods(kind):
-        if inspect.ismethod(function):  # of the class
-            options = {p.kind for p in inspect.signature(function).parameters.values()}
-            plot = (kind.plot,) if inspect.Parameter.VAR_KEYWORD in options else ()
-            yield _target(f"{name}.{method}", function, function, *plot)
-        elif len(inspect.signature(function).parameters) > 1:
-
-            def call(method=method, **arguments):
-                usual = {name: make(text) for name, text in constructor.usual().items()}
-                return _elsewhere(getattr(kind(**usual), method), **arguments)
-
-            yield _target(f"{name}.{method}", call, function)
-
-
 def _public():
     left_out = " ".join(NOT_CALLED.values()).split()
     for module in MODULES:
         for name in module.__all__:
             if name not in left_out and callable(getattr(module, name)):
-                yield name, getattr(module, name), module
+                yield name, getattr(module, name)
 
 
 @cache
 def targets():
     """All that is called, by name."""
     found = []
-    for name, thing, module in _public():
-        if module is plotting:
-            found += _of_a_display(name, thing)
-        elif hasattr(thing, "fit"):
+    for name, thing in _public():
+        if hasattr(thing, "fit"):
             found += _of_an_estimator(name, thing)
         elif hasattr(thing, "diag"):
             call = partial(lambda kind, **arguments: _kernel_values(kind(**arguments)), thing)
@@ -466,7 +404,6 @@ def _text(write, value):
 
 # --- tests ----------------------------------------------------------------------------------------
 
-plt.switch_backend("Agg")
 TARGETS = targets()
 
 
@@ -490,7 +427,6 @@ def quiet_and_soon(seconds=30):
     finally:
         signal.alarm(0)
         signal.signal(signal.SIGALRM, before)
-        plt.close("all")
     for warning in caught:
         assert not issubclass(warning.category, RuntimeWarning | DeprecationWarning), warning
 
@@ -511,7 +447,7 @@ def call(target, texts, blamed=()):
     return [found]
 
 
-@pytest.mark.parametrize("name", sorted(TARGETS.keys() - {"TrainingAnimation.save"}))
+@pytest.mark.parametrize("name", sorted(TARGETS))
 def test_call_with_usual_values_returns(name):
     assert call(TARGETS[name], TARGETS[name].usual())
 

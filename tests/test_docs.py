@@ -138,26 +138,6 @@ def test_first_code_of_the_readme_draws_the_picture_above_it(tmp_path):
     assert np.sqrt(np.mean(apart**2)) < 25
 
 
-@pytest.mark.skipif(not importlib.util.find_spec("sphinx"), reason="needs kpegasos[docs]")
-@pytest.mark.parametrize(
-    ("formula", "part"),
-    [
-        (r"\bar w", '<mover accent="false"> <mi>w</mi> <mo stretchy="true">¯</mo>'),
-        (r"c \ln T", '<mi>c</mi> <mspace width="0.17em"/><mi>ln</mi> <mspace width="0.17em"/>'),
-        (r"\ln (T)", "<mi>ln</mi> <mo>&ApplyFunction;</mo>"),
-        (
-            r"\lVert w \rVert^2",
-            '<mo stretchy="false">‖</mo> <mi>w</mi> <msup> <mo stretchy="false">',
-        ),
-        (r"\left\{ 1 \right\}", "<mrow> <mo>{</mo> <mn>1</mn> <mo>}</mo> </mrow>"),
-    ],
-)
-def test_formulas_keep_bars_spaces_and_the_size_of_brackets(formula, part, monkeypatch):
-    monkeypatch.syspath_prepend(DOCS / "_ext")
-    mathml = importlib.import_module("mathml")
-    assert part in " ".join(mathml._mathml(formula).split())
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(
     not all(importlib.util.find_spec(name) for name in NEEDED), reason="needs kpegasos[docs]"

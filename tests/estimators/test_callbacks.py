@@ -9,11 +9,6 @@ from search_cases import blobs, small
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-
-from kpegasos import PegasosSVC
 
 
 class Recorder:
@@ -131,26 +126,6 @@ def test_failing_callback_is_torn_down_and_leaves_the_model_before(Estimator):
     assert failing.events == ["setup", "begin fit", "begin checkpoint", "teardown"]
     clf.set_callbacks().fit(X, y)
     assert clf.score(X, y) > 0.5
-
-
-@pytest.mark.parametrize("n_jobs", [None, pytest.param(2, marks=pytest.mark.slow)])
-def test_grid_search_over_a_pipeline(n_jobs, capsys):
-    X, y = data()
-    monitor = ScoringMonitor(scoring="accuracy")
-    clf = PegasosSVC(epochs=3, random_state=0)
-    grid, options = {"pegasossvc__C": [0.01, 1.0]}, {"cv": 2, "n_jobs": n_jobs}
-    plain, watched = (
-        GridSearchCV(make_pipeline(StandardScaler(), each), grid, **options)
-        for each in (clf, clone(clf).set_callbacks(monitor))
-    )
-    watched.set_callbacks(ProgressBar(max_propagation_depth=None)).fit(X, y)
-    expected = plain.fit(X, y).decision_function(X)
-    np.testing.assert_array_equal(watched.decision_function(X), expected)
-    rows = monitor.get_logs().data
-    # Two candidates on two splits and the refit, three checkpoints each.
-    assert len(rows) == 15
-    assert all(0 < row["accuracy"] <= 1 for row in rows)
-    assert "PegasosSVC - fit" in capsys.readouterr().out
 
 
 # --- scikit-learn's callbacks on a search ---------------------------------------------------------

@@ -128,21 +128,6 @@ def test_warm_start_of_a_subclass_refuses_another_value_of_what_it_does_not_pass
         model.fit(*IRIS)
 
 
-@ALL
-def test_what_a_hook_keeps_on_an_estimator_stays_there(Estimator):
-    class Counting(Estimator):
-        def _validate(self, X, *arguments, **options):
-            self.n_seen = getattr(self, "n_seen", 0) + 1
-            return super()._validate(X, *arguments, **options)
-
-    model = Counting(random_state=0).fit(*IRIS)
-    for _ in range(2):
-        model.predict(IRIS[0])
-    with pytest.raises(ValueError, match="3 features"):
-        model.predict(IRIS[0][:, :3])
-    assert model.n_seen == 4
-
-
 @pytest.mark.parametrize("Estimator", [PegasosSVC, LinearPegasosSVC, PegasosSVCCV])
 def test_votes_are_by_the_parameters_as_they_are_now(Estimator):
     X, y = IRIS
