@@ -35,6 +35,7 @@ from kpegasos.estimators.bounds import BoundsMixin, bounds_of_pairs, warn_of_gap
 from kpegasos.estimators.exports import ExportMixin
 from kpegasos.estimators.html import HtmlNoteMixin
 from kpegasos.exports.model import Sigmoids
+from kpegasos.fitting.features import PairFeatures
 from kpegasos.fitting.inputs import Settings, settings_of, some_weight, validated_rows
 from kpegasos.fitting.model import (
     fitted,
@@ -52,8 +53,8 @@ from kpegasos.fitting.observers import (
     progress_bar,
 )
 from kpegasos.fitting.pairs import (
+    KernelRows,
     Numbers,
-    Pair,
     Pairs,
     Targets,
     assemble,
@@ -65,7 +66,6 @@ from kpegasos.fitting.pairs import (
 )
 from kpegasos.fitting.training import FitPlan, report_end, train_each, train_in_step
 from kpegasos.losses import Logistic
-from kpegasos.rows.base import RowSource
 from kpegasos.solvers.result import Results
 from kpegasos.solvers.stopping import Stopper, interruptible
 from kpegasos.utils import tuning
@@ -156,8 +156,8 @@ class BasePegasos(
 
     def _prepare(
         self, X: Any, pairs: Pairs, settings: Settings
-    ) -> tuple[Callable[[Pair, int, bool], RowSource], dict[str, Any]]:
-        """Return ``make_rows(pair, n_at_once, brief)``, and attributes known before training."""
+    ) -> tuple[KernelRows | PairFeatures, dict[str, Any]]:
+        """Return what makes rows of any pair, and attributes known before training."""
         raise NotImplementedError
 
     def _attributes(self, plan: FitPlan, targets: Any, results: Results) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from os import PathLike
 from typing import Any, ClassVar
 
@@ -26,11 +25,8 @@ from kpegasos.exports.model import Model, check_model
 from kpegasos.fitting.inputs import Settings, validated_objects, validated_rows
 from kpegasos.fitting.model import of_one_model, parameters_read_later, set_model
 from kpegasos.fitting.pairs import (
-    GramParts,
     KernelRows,
-    Pair,
     Pairs,
-    constant_of,
     pair_coefficients,
 )
 from kpegasos.fitting.training import FitPlan
@@ -45,7 +41,6 @@ from kpegasos.kernels.decision import (
 )
 from kpegasos.kernels.functions import Linear, make_kernel, parameters_of, scale_gamma
 from kpegasos.kernels.pairwise import copied
-from kpegasos.rows.base import RowSource
 from kpegasos.solvers.result import Results
 from kpegasos.utils.validation import (
     as_objects,
@@ -153,11 +148,9 @@ class KernelEstimator(PrecomputedMixin, BasePegasos, KernelAttributes):
 
     def _prepare(
         self, X: Any, pairs: Pairs, settings: Settings
-    ) -> tuple[Callable[[Pair, int, bool], RowSource], dict[str, Any]]:
+    ) -> tuple[KernelRows, dict[str, Any]]:
         if self._is_precomputed():
-            gram = check_gram(X)
-            size = constant_of(settings, pairs, gram.diagonal())
-            return GramParts(gram, None, size), {"_kernel": None}
+            return KernelRows(None, check_gram(X), pairs, settings), {"_kernel": None}
         kernel, given = self.kernel, settings.own
         if isinstance(kernel, str):
             check_magnitude(X)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
 from itertools import combinations
 from typing import Any, Self
 
@@ -20,11 +19,10 @@ from kpegasos.exports.model import Model, check_model
 from kpegasos.fitting.features import PairFeatures
 from kpegasos.fitting.inputs import Settings
 from kpegasos.fitting.observers import CheckpointObserver, EarlyStopping, draw_aside, in_turn
-from kpegasos.fitting.pairs import Pair, Pairs
+from kpegasos.fitting.pairs import Pairs
 from kpegasos.fitting.streams import OnlineClassifier, OnlineRegressor
 from kpegasos.fitting.training import FitPlan
 from kpegasos.kernels.functions import Linear
-from kpegasos.rows.base import RowSource
 from kpegasos.rows.features import FeatureRows
 from kpegasos.solvers.result import Results
 from kpegasos.utils.boundary import checked_vectors, require_numbers, require_shape
@@ -42,7 +40,7 @@ class LinearEstimator(BasePegasos):
 
     def _prepare(
         self, X: Any, pairs: Pairs, settings: Settings
-    ) -> tuple[Callable[[Pair, int, bool], RowSource], dict[str, Any]]:
+    ) -> tuple[PairFeatures, dict[str, Any]]:
         rows, known = PairFeatures(X, pairs, settings), {"_online": None}
         return rows, known if rows.centre is None else {**known, "_centre": rows.centre}
 

@@ -38,7 +38,10 @@ class PairFeatures:
     ----------
     centre : ndarray of shape (n_features,) or None
         What is taken off the rows first, if anything is, as in `kpegasos.fitting.pairs.KernelRows`.
+    is_costly : bool
     """
+
+    is_costly = False
 
     def __init__(self, X: Any, pairs: Pairs, settings: Settings) -> None:
         self.centre = far_centre(X) if settings.free_intercept else None
@@ -54,6 +57,11 @@ class PairFeatures:
         n_classes = int(pairs.second.max()) + 1
         n_kept = _most_weights(X, pairs) if sparse.issparse(X) and n_classes > 2 else None
         warn_of_many_weights(n_classes, X.shape[1], n_kept)
+
+    @property
+    def is_double(self) -> bool:
+        """Whether features have the digits of float64."""
+        return bool(self._X.dtype == np.float64)
 
     def __call__(self, pair: Pair, n_at_once: int, brief: bool) -> FeatureRows:
         """Return rows of a pair; parameters are those of `kpegasos.fitting.pairs.KernelRows`."""

@@ -26,11 +26,11 @@ from kpegasos.kernels.functions import Linear
 from kpegasos.kernels.matrix import KernelMatrix
 from kpegasos.kernels.pairwise import PairwiseKernel, PlacedKernel
 from kpegasos.losses import HINGE
-from kpegasos.rows.base import RowSource, may_be_definite, most_scaling
+from kpegasos.rows.base import RowSource, most_scaling
 from kpegasos.rows.budget import budget_mb, gram_mb_needed
 from kpegasos.rows.choose import choose_source
 from kpegasos.rows.gram import GramRows
-from kpegasos.rows.memory import KeptMemory, array_of
+from kpegasos.rows.memory import KeptMemory
 from kpegasos.utils import tuning
 from kpegasos.utils.patience import Pace
 from kpegasos.utils.validation import (
@@ -47,8 +47,6 @@ _WEIGHTS = "sample_weight (times class_weight)"
 #: Smallest ``tol`` that kernel rows of float32 are kept for, and largest C.
 _SMALLEST_TOL, _LARGEST_COST = 1e-5, 1e3
 _EPS = float(np.finfo(np.float64).eps)
-#: Up to so many members, taking values one by one is faster than looking for blocks.
-_FEW_MEMBERS = 100
 
 
 class Pair(NamedTuple):
@@ -110,6 +108,10 @@ class Pairs:
     def spawn_keys(self, numbers: Iterable[int]) -> list[tuple[int, ...]]:
         """Tell draws of some pairs from those of others; a single one has those of `pegasos`."""
         return [(number,) if self.lam.size > 1 else () for number in numbers]
+
+    def members_of(self, number: int) -> np.ndarray:
+        """Examples of a pair."""
+        return self.members[self.ends[number] : self.ends[number + 1]]
 
     def __len__(self) -> int:
         return self.lam.size
@@ -564,77 +566,6 @@ class Numbers(NamedTuple):
 # --- the kernel rows of a pair ---
 
 
-class GramParts:
-    """Makes the rows of any pair from the kernel matrix of all examples.
-
-    Parameters
-    ----------
-    gram : ndarray of shape (n_samples, n_samples)
-    pairs : Pairs or None
-        Pairs whose examples are numbered as in the matrix, if those that come are not.
-    intercept_scaling : float
-    positive_definite : bool, default=True
-    evaluations : int, default=0
-        Kernel values that were computed for the matrix; the first pair counts them.
-    rounding, exact
-        Of the matrix, as in `GramRows`.
-    """
-
-    def __init__(
-        self,
-        gram: np.ndarray,
-        pairs: Pairs | None,
-        intercept_scaling: float,
-        *,
-        positive_definite: bool = True,
-        evaluations: int = 0,
-        rounding: np.ndarray | float = 0.0,
-        exact: KernelMatrix | None = None,
-    ) -> None:
-        self.gram, self.pairs = gram, pairs
-        self.intercept_scaling = intercept_scaling
-        self.positive_definite = positive_definite and may_be_definite(gram.diagonal())
-        self.evaluations, self.exact = evaluations, exact
-        self.rounding = np.broadcast_to(rounding, gram.shape[:1])
-        self._memory = KeptMemory()  # one pair's is the next one's
-
-    @property
-    def is_double(self) -> bool:
-        """Whether values have the digits of float64."""
-        return bool(self.gram.dtype == np.float64)
-
-    def __call__(self, pair: Pair, n_at_once: int, brief: bool) -> GramRows:
-        """Return rows of a pair; as `KernelRows` says."""
-        gram, exact = self.gram, self.exact
-        members = pair.members if self.pairs is None else self.pairs[pair.number].members
-        is_known = self.pairs is not None and len(self.pairs) == 1
-        whole = is_known or members.size == gram.shape[0]
-        return GramRows(
-            gram if whole else _values_of(gram, members),
-            intercept_scaling=self.intercept_scaling,
-            positive_definite=self.positive_definite,
-            evaluations=self.evaluations if pair.number == 0 else 0,
-            rounding=self.rounding if whole else self.rounding[members],
-            exact=exact if whole or exact is None else exact.subset(members),
-        )
-
-
-def _values_of(gram: np.ndarray, members: np.ndarray) -> np.ndarray:
-    """Return the kernel values between some examples."""
-    size = members.size
-    out = array_of((size, size), gram.dtype)
-    if size <= _FEW_MEMBERS or (ends := np.flatnonzero(np.diff(members) != 1) + 1).size > 1:
-        np.take(gram[members], members, axis=1, out=out, mode="clip")
-        return out
-    # Two classes of examples that are sorted by class: four blocks.
-    parts = [slice(0, size)] if ends.size == 0 else [slice(0, ends[0]), slice(ends[0], size)]
-    ranges = [slice(members[part.start], members[part.stop - 1] + 1) for part in parts]
-    for rows, of_rows in zip(parts, ranges, strict=True):
-        for columns, of_columns in zip(parts, ranges, strict=True):
-            out[rows, columns] = gram[of_rows, of_columns]
-    return out
-
-
 #: Of a free intercept: about twice what the penalty of a move by the size of a target may come to,
 #: relative to what that move may save in losses.
 _MOVE = 0.1
@@ -712,7 +643,8 @@ class KernelRows:
 
     Parameters
     ----------
-    kernel : Kernel
+    kernel : Kernel or None
+        None if X is the kernel matrix.
     X : ndarray or CSR matrix of shape (n_samples, n_features)
     pairs : Pairs
     settings : Settings
@@ -720,8 +652,11 @@ class KernelRows:
 
     Attributes
     ----------
+    whole : GramRows or None
+        The kernel matrix of all examples, of which the rows of all pairs are parts.
     at_once : bool
-        Whether the rows of all pairs are to be parts of one small kernel matrix, of `prepare`.
+        Whether it is small, and `prepare` is to compute it.
+    is_costly : bool
     is_quick : bool
         Whether that matrix takes no longer than the pairs one by one: of a kernel of our own.
     centre : ndarray of shape (n_features,) or None
@@ -729,7 +664,16 @@ class KernelRows:
         that leaves the problem as it is, and values of which small columns are a part.
     """
 
-    def __init__(self, kernel: Kernel, X: Any, pairs: Pairs, settings: Settings) -> None:
+    whole: GramRows | None = None
+    centre: np.ndarray | None = None
+    at_once = is_quick = is_costly = False
+
+    def __init__(self, kernel: Kernel | None, X: Any, pairs: Pairs, settings: Settings) -> None:
+        self._settings, self._memory = settings, KeptMemory()
+        if kernel is None:
+            constant = constant_of(settings, pairs, X.diagonal())
+            self.whole, self._pairs = GramRows(X, intercept_scaling=constant), pairs
+            return
         X, pairs = _without_unused(X, pairs)
         is_linear = type(kernel) is Linear
         self.centre = far_centre(X) if is_linear and settings.free_intercept else None
@@ -737,7 +681,7 @@ class KernelRows:
             X = X - self.centre
         kernel, X, share = placed_within(kernel, X, settings.own["cache_mb"])
         self.is_costly = isinstance(kernel, PlacedKernel)
-        self._kernel, self._X, self._pairs, self._settings = kernel, X, pairs, settings
+        self._kernel, self._X, self._pairs = kernel, X, pairs
         self._cache: str = settings.own["cache"]
         self.is_quick, sizes = bounds_rounding(kernel), pairs.sizes
         small = int(sizes.max()) <= tuning.SMALL_PAIR
@@ -765,34 +709,33 @@ class KernelRows:
         self.at_once = (
             wanted and not self.is_costly and X.shape[0] <= most and needed_mb <= self._budget
         )
-        self._memory, self._lock = KeptMemory() if len(pairs) > 1 else None, Lock()
+        self._lock = Lock()
         self._shared: KernelMatrix | None = None
 
     @property
     def is_double(self) -> bool:
         """Whether values have the digits of float64."""
+        if self.whole is not None:
+            return self.whole.gram.dtype == np.float64
         return np.dtype(self._dtype or self._X.dtype) == np.float64
 
-    def prepare(self) -> GramParts:
+    @property
+    def members(self) -> np.ndarray:
+        """Examples of all pairs, pair by pair, as rows of the kernel matrix."""
+        return self._pairs.members
+
+    def prepare(self) -> None:
         """Compute the matrix, of which the rows of all pairs are parts."""
-        order, pairs = None, None
-        if len(self._pairs) > 1:
+        order, pairs = None, self._pairs
+        if len(pairs) > 1:
             # A few thousand values a pair are copied sooner than they are computed.
-            order = np.concatenate(_members_by_class(self._pairs))
+            order = np.concatenate(_members_by_class(pairs))
             place = np.empty_like(order)
             place[order] = np.arange(order.size)
-            pairs = self._pairs.renamed(place)
+            self._pairs = pairs.renamed(place)
         values = KernelMatrix(self._kernel, self._X, order, row_dtype=self._dtype)
-        source = GramRows.from_values(values)
-        return GramParts(
-            source.gram,
-            pairs or self._pairs,
-            constant_of(self._settings, self._pairs, values.diagonal),
-            positive_definite=source.positive_definite,
-            evaluations=source.evaluations,
-            rounding=source.rounding,
-            exact=source.exact,
-        )
+        constant = constant_of(self._settings, pairs, values.diagonal)
+        self.whole = GramRows.from_values(values, intercept_scaling=constant)
 
     def __call__(self, pair: Pair, n_at_once: int, brief: bool) -> RowSource:
         """Make the rows of a pair.
@@ -806,6 +749,8 @@ class KernelRows:
             Whether a run will make few draws, and ask for fewer rows than would be computed ahead.
         """
         settings, pairs = self._settings, self._pairs
+        if self.whole is not None:
+            return self.whole.subset(self._pairs.members_of(pair.number), claims=pair.number == 0)
         unclaimed = 0
         with self._lock:
             if self._shared is None:

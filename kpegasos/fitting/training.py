@@ -24,9 +24,10 @@ from kpegasos.core.free_intercept import best_intercept, middle_of
 from kpegasos.core.problem import Problem, mean_loss
 from kpegasos.core.small_runs import SmallPairs
 from kpegasos.core.state import State
+from kpegasos.fitting.features import PairFeatures
 from kpegasos.fitting.inputs import Settings
 from kpegasos.fitting.observers import CheckpointObserver
-from kpegasos.fitting.pairs import GramParts, KernelRows, Pair, Pairs
+from kpegasos.fitting.pairs import KernelRows, Pair, Pairs
 from kpegasos.kernels.base import takes_objects
 from kpegasos.kernels.functions import Linear
 from kpegasos.rows.base import RowSource, most_scaling
@@ -63,9 +64,8 @@ class FitPlan:
     X : ndarray or CSR matrix of shape (n_samples, n_features)
     pairs : Pairs
         The binary problems.
-    make_rows : callable
-        ``make_rows(pair, n_at_once, brief)`` makes the rows of a pair; so many pairs share the
-        memory, and a brief run will make few draws.
+    make_rows : KernelRows or PairFeatures
+        Makes the rows of any pair.
     settings : Settings
     seed : int
         Of all draws; the number of a pair tells its draws apart.
@@ -85,7 +85,7 @@ class FitPlan:
 
     X: Any
     pairs: Pairs
-    make_rows: Callable[[Pair, int, bool], RowSource]
+    make_rows: KernelRows | PairFeatures
     settings: Settings
     seed: int
     states: list[State | None] | None
@@ -105,11 +105,6 @@ class FitPlan:
         watched = self.in_step or settings.verbose or waits
         return "epoch" if watched and isinstance(chosen, str) and chosen == "auto" else chosen
 
-    @property
-    def is_costly(self) -> bool:
-        """Whether kernel values cost more than whatever else there is to do."""
-        return isinstance(self.make_rows, KernelRows) and self.make_rows.is_costly
-
     def make_run(self, pair: Pair, n_at_once: int, stopper: Stopper) -> PegasosRun:
         """Set up the run of a pair; a brief one if there is reason to stop."""
         settings, begin = self.settings, stopper.seconds
@@ -121,7 +116,7 @@ class FitPlan:
             settings.options,
             n_steps=settings.n_steps,
             epochs=settings.epochs_of(
-                pair.problem.y.size, n_values=self.n_values, is_costly=self.is_costly
+                pair.problem.y.size, n_values=self.n_values, is_costly=self.make_rows.is_costly
             ),
             checkpoints=self.checkpoints,
             tol=settings.tol,
@@ -135,19 +130,11 @@ class FitPlan:
         return run
 
     @property
-    def is_double(self) -> bool:
-        """Whether kernel values, or features, have the digits of float64."""
-        if isinstance(self.make_rows, KernelRows | GramParts):
-            return self.make_rows.is_double
-        return bool(self.X.dtype == np.float64)
-
-    @property
     def n_values(self) -> float:
         """Kernel values of all pairs; costly ones are kept, whichever pair has asked for them."""
-        size = float(self.X.shape[0])
-        return (
-            size**2 if self.is_costly else float((self.pairs.sizes.astype(np.float64) ** 2).sum())
-        )
+        if self.make_rows.is_costly:
+            return float(self.X.shape[0]) ** 2
+        return float((self.pairs.sizes.astype(np.float64) ** 2).sum())
 
     @property
     def keeps_rows(self) -> bool:
@@ -156,18 +143,18 @@ class FitPlan:
 
     def n_threads(self) -> int:
         """Count threads: of a costly kernel the values of a row are shared out instead."""
-        return 1 if self.is_costly else min(len(self.pairs), n_threads())
+        return 1 if self.make_rows.is_costly else min(len(self.pairs), n_threads())
 
     def prepare(self, stopper: Stopper) -> None:
         """Make what the rows of all pairs share, while there is no reason to stop.
 
         Where that is quick it is done in any case, as the pairs one by one would take longer.
         """
-        make_rows = self.make_rows
-        if isinstance(make_rows, KernelRows) and make_rows.at_once:
+        rows = self.make_rows
+        if isinstance(rows, KernelRows) and rows.at_once:
             try:
-                with heeding(stopper.bears_delay if make_rows.is_quick else stopper.lasts):
-                    self.make_rows = make_rows.prepare()
+                with heeding(stopper.bears_delay if rows.is_quick else stopper.lasts):
+                    rows.prepare()
             except CutShort:
                 self.is_slow = True
         self.seconds_before = stopper.seconds
@@ -576,12 +563,13 @@ def small_pairs(plan: FitPlan) -> SmallPairs | None:
 
     The interpreter would take longer than such pairs.
     """
-    settings, parts, pairs = plan.settings, plan.make_rows, plan.pairs
+    settings, rows, pairs = plan.settings, plan.make_rows, plan.pairs
     options = settings.options
+    if not isinstance(rows, KernelRows) or (whole := rows.whole) is None:
+        return None
     if not (
-        isinstance(parts, GramParts)
-        and parts.positive_definite
-        and parts.gram.flags.carray
+        whole.positive_definite
+        and whole.gram.flags.carray
         and settings.counts
         and not settings.free_intercept
         and options.batch_size == 1
@@ -592,11 +580,10 @@ def small_pairs(plan: FitPlan) -> SmallPairs | None:
         return None
     sizes, kind = np.unique(pairs.sizes, return_inverse=True)
     steps = [total_steps(settings.n_steps, settings.epochs_of(n), n, 1) for n in sizes.tolist()]
-    offset = parts.intercept_scaling**2
     if (
         sizes[-1] > tuning.SMALL_PAIR
         or (sizes * steps).max() > _MOST_ADDITIONS
-        or offset**0.5 > most_scaling(pairs.lam.min())
+        or whole.kernel_offset**0.5 > most_scaling(pairs.lam.min())
     ):
         return None
     # With a gap to be reached each epoch, unless they are given.
@@ -609,13 +596,13 @@ def small_pairs(plan: FitPlan) -> SmallPairs | None:
     longest = max(map(len, points))
     if longest > _MOST_POINTS:
         return None
-    own, keys = pairs if parts.pairs is None else parts.pairs, pairs.spawn_keys(range(len(pairs)))
+    keys = pairs.spawn_keys(range(len(pairs)))
     return SmallPairs(
-        gram=parts.gram,
-        offset=offset,
-        rounding=np.array(parts.rounding, dtype=np.float64),
-        evaluations=parts.evaluations,
-        members=own.members,
+        gram=whole.gram,
+        offset=whole.kernel_offset,
+        rounding=np.full(whole.n_samples, whole.rounding),
+        evaluations=whole.evaluations,
+        members=rows.members,
         label=pairs.y,
         weight=pairs.weight,
         ends=pairs.ends,
@@ -735,7 +722,7 @@ def _less_rounding(result: Result, plan: FitPlan) -> str:
     offset = plan.pairs.offset
     if _EPS * abs(offset) > 0.1 * result.rounding:
         return f" beside targets of about {offset:.4g} (subtract that from y)"
-    if plan.is_double or "kernel" not in plan.settings.own:
+    if plan.make_rows.is_double or "kernel" not in plan.settings.own:
         return ""
     way = "a matrix of float64" if plan.known["_kernel"] is None else "row_dtype='float64'"
     return f", of which {way} leaves less"

@@ -23,7 +23,6 @@ from typing import Any, TypeVar
 import numpy as np
 
 from kpegasos.fitting.pairs import (
-    GramParts,
     Pair,
     dtype_of_rows,
     make_pairs,
@@ -296,7 +295,6 @@ class GramPairs:
     ----------
     source : GramRows
         Of all examples.
-    intercept_scaling : float
     tests : list of ndarray of int
         Examples of each fold.
 
@@ -306,21 +304,14 @@ class GramPairs:
         Kernel values that were computed for no pair alone.
     """
 
-    def __init__(self, source: GramRows, intercept_scaling: float, tests: list[np.ndarray]) -> None:
+    def __init__(self, source: GramRows, tests: list[np.ndarray]) -> None:
         self.evaluations = source.evaluations
         self._gram, self._tests = source.gram, tests
-        self._parts = GramParts(
-            source.gram,
-            None,
-            intercept_scaling,
-            positive_definite=source.positive_definite,
-            rounding=source.rounding,
-            exact=source.exact,
-        )
+        self._source = source
 
     def of_pair(self, pair: Pair) -> RowSource:
         """Make the rows of a pair."""
-        return self._parts(pair, 1, False)
+        return self._source.subset(pair.members)
 
     def decisions(self, pairs: list[Pair], fold: int, found: list[PairCells]) -> np.ndarray:
         """Decide by all pairs on the examples that a fold is tested on.
@@ -696,7 +687,7 @@ class _HeldValues:
     def pair_rows(self, kernel: Kernel | None) -> PairRows:
         """Make the rows of all pairs of classes."""
         if self.whole or kernel is None:
-            return GramPairs(self._gram_rows(kernel), self._scaling, self.tests)
+            return GramPairs(self._gram_rows(kernel), self.tests)
         pairs = [pair._replace(members=self._order[pair.members]) for pair in self.pairs]
         shared = share_classes(kernel, self._X, pairs, self._dtype(kernel), "float64")
         return ComputedPairs(*shared, self._budget, self._scaling, self.tests)

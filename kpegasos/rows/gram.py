@@ -24,6 +24,8 @@ from kpegasos.utils import tuning
 from kpegasos.utils.patience import heed
 from kpegasos.utils.validation import as_flag, as_integer, shown
 
+#: Up to so many members, taking values one by one is faster than looking for blocks.
+_FEW_MEMBERS = 100
 #: Machine epsilon of each dtype that a matrix may have.
 _SPACING = {np.dtype(kind): float(np.finfo(kind).eps) for kind in (np.float32, np.float64)}
 
@@ -63,6 +65,7 @@ class GramRows(KernelSource, unchanging=True):
         evaluations = as_integer("evaluations", evaluations, least=0)
         super().__init__(gram.shape[0], intercept_scaling, positive_definite)
         self.evaluations = self.unclaimed = evaluations
+        self._scaling = intercept_scaling
         self.image_size = self.row_capacity = self.n_samples
         self.gram = np.ascontiguousarray(gram)
         self.rounding, self.exact = rounding, exact
@@ -115,6 +118,27 @@ class GramRows(KernelSource, unchanging=True):
         rows.points = TrainingPoints(values.kernel, values.X, values.members)
         return rows
 
+    def subset(self, members: np.ndarray, *, claims: bool = False) -> GramRows:
+        """Return the rows of some of the examples.
+
+        Parameters
+        ----------
+        members : ndarray of int
+            In this matrix; all of them in their order, or a part.
+        claims : bool, default=False
+            Whether their first run counts the kernel values of the matrix as its own.
+        """
+        whole, exact = members.size == self.n_samples, self.exact
+        rounding = np.broadcast_to(self.rounding, self.n_samples)
+        return GramRows(
+            self.gram if whole else _values_of(self.gram, members),
+            intercept_scaling=self._scaling,
+            positive_definite=self.positive_definite,
+            evaluations=self.evaluations if claims else 0,
+            rounding=rounding if whole else rounding[members],
+            exact=exact if whole or exact is None else exact.subset(members),
+        )
+
     def advance(self, steps: Steps, draws: np.ndarray, stop: int) -> None:
         """Run the loop over ``draws[:stop]``."""
         run_loop(steps, self._view, draws, stop, kept=True)
@@ -150,6 +174,22 @@ class GramRows(KernelSource, unchanging=True):
     def squared_norms(self) -> np.ndarray:
         """``k(x, x) + B²`` of each example."""
         return self._view.squared_norms.copy()
+
+
+def _values_of(gram: np.ndarray, members: np.ndarray) -> np.ndarray:
+    """Return the kernel values between some examples."""
+    size = members.size
+    out = array_of((size, size), gram.dtype)
+    if size <= _FEW_MEMBERS or (ends := np.flatnonzero(np.diff(members) != 1) + 1).size > 1:
+        np.take(gram[members], members, axis=1, out=out, mode="clip")
+        return out
+    # Two classes of examples that are sorted by class: four blocks.
+    parts = [slice(0, size)] if ends.size == 0 else [slice(0, ends[0]), slice(ends[0], size)]
+    ranges = [slice(members[part.start], members[part.stop - 1] + 1) for part in parts]
+    for rows, of_rows in zip(parts, ranges, strict=True):
+        for columns, of_columns in zip(parts, ranges, strict=True):
+            out[rows, columns] = gram[of_rows, of_columns]
+    return out
 
 
 def _is_symmetric(values: KernelMatrix) -> bool:

@@ -30,6 +30,7 @@ from kpegasos.kernels import RBF, Chi2, Laplacian, Linear, Polynomial, Sigmoid, 
 from kpegasos.kernels.decision import decision_rounding, kernel_decision
 from kpegasos.kernels.exact import exact_products
 from kpegasos.kernels.matrix import products_of
+from kpegasos.rows.gram import GramRows
 from kpegasos.utils import tuning
 
 RNG = np.random.default_rng(0)
@@ -308,12 +309,15 @@ MANY = np.random.default_rng(0).normal(size=(2100, 3))
 def test_only_fits_that_ask_for_no_gap_have_float32_rows_of_fewer_examples(
     monkeypatch, options, dtype
 ):
-    dtypes, parts = [], pairs.GramParts
-    monkeypatch.setattr(
-        pairs, "GramParts", lambda gram, *a, **k: dtypes.append(gram.dtype) or parts(gram, *a, **k)
-    )
+    dtypes, subset = set(), GramRows.subset
+
+    def noting(rows, *arguments, **options):
+        dtypes.add(rows.gram.dtype)
+        return subset(rows, *arguments, **options)
+
+    monkeypatch.setattr(GramRows, "subset", noting)
     PegasosSVC(epochs=1, random_state=0, **options).fit(MANY[:1500], np.arange(1500) % 3)
-    assert dtypes == [dtype]
+    assert dtypes == {np.dtype(dtype)}
 
 
 def test_auto_of_a_warm_start_does_not_depend_on_tol(monkeypatch):
