@@ -23,6 +23,7 @@ from experiments._results import (
     exponent,
     grouped,
     mark,
+    percent,
     percentiles,
     rounded,
     select,
@@ -219,22 +220,24 @@ def plot(results: dict[str, Any]) -> plots.Figure:
     plane, high, scales, theorem = axes.flat
     names = [name for name in curves if name.startswith("lam = ")]
     (n,) = curves[names[0]]
-    for ax, lines in (
-        (plane, {f"n = {int(n):,}": curve for n, curve in curves["plane"].items()}),
-        (high, {f"n = {int(n):,}": curve for n, curve in curves["high dimension"].items()}),
-        (scales, {f"λ = {name[len('lam = ') :]}": curves[name][n] for name in names}),
-    ):
-        for (label, curve), color in zip(lines.items(), plots.shades(len(lines)), strict=True):
-            above = 100 * (np.array(curve["error"]) - LEAST_ERROR)
-            plots.band(ax, curve["steps"], above, color=color, linewidth=1.6, label=label)
-        ax.axvline(100, color=plots.BLACK, linewidth=1, linestyle=":")
-        plots.log_log(ax, ylim=(1e-5, 100), ylabel="points above the least error")
-        ax.legend(fontsize=9)
     for ax, name in ((plane, "plane"), (high, "high dimension")):
         rows = select(results["table"], configuration=name)
-        ends = ", ".join(f"{100 * row['error_at_end']:.1f}" for row in rows)
-        ax.set_title(f"d = {rows[0]['d']}, λ = {rows[0]['lam']:g}: final error {ends}%")
+        for row, color in zip(rows, plots.shades(len(rows)), strict=True):
+            curve = curves[name][str(row["n"])]
+            label = f"n = {row['n']:,}, in the end {percent(row['error_at_end'])}"
+            error = 100 * np.array(curve["error"])
+            plots.band(ax, curve["steps"], error, color=color, linewidth=1.6, label=label)
+        ax.set(xlim=(0, 1000), ylim=(8, 32), xlabel=plots.STEPS, ylabel="test error, %")
+        ax.set_title(f"d = {rows[0]['d']}, λ = {rows[0]['lam']:g}: the report's own plot")
+    for name, color in zip(names, plots.shades(len(names)), strict=True):
+        above = 100 * (np.array(curves[name][n]["error"]) - LEAST_ERROR)
+        label = f"λ = {name[len('lam = ') :]}"
+        plots.band(scales, curves[name][n]["steps"], above, color=color, linewidth=1.6, label=label)
+    plots.log_log(scales, ylim=(1e-5, 100), ylabel="points above the least error")
     scales.set(title=f"d = 20, n = {int(n):,}: several λ", xlabel=plots.STEPS)
+    for ax in (plane, high, scales):
+        ax.axvline(100, color=plots.BLACK, linewidth=1, linestyle=":")
+        ax.legend(fontsize=9)
     colors = plots.shades(len(curves["theorem"]))
     for (n, curve), color in zip(curves["theorem"].items(), colors, strict=True):
         steps, excess = np.array(curve["steps"]), np.array(curve["excess"][1])
