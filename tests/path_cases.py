@@ -7,7 +7,7 @@ import numpy as np
 from numpy.testing import assert_array_equal
 from scipy.spatial.distance import cdist
 
-from kpegasos.core.path import BEFORE_PAUSE, CELL, PAUSED, follow, new_path
+from kpegasos.core.path import BEFORE_PAUSE, CELL, CELL_SETS, N_SETS, PAUSED, follow, new_path
 from kpegasos.core.state import PegasosOptions, new_state
 from kpegasos.core.views import KernelView
 from kpegasos.core.working_sets import (
@@ -46,7 +46,8 @@ def beginning(held=None):
 
 def make_path(folds=(0, 1), lams=LAMS, *, enough=ENOUGH, most_sets=10**6):
     of_folds = list(folds)
-    return new_path(LABEL, WEIGHTS[of_folds], lams[of_folds], enough, most_sets)
+    known = np.zeros(N), 1.0 + OFFSET  # values are the problem itself
+    return new_path(LABEL, WEIGHTS[of_folds], lams[of_folds], enough, most_sets, *known)
 
 
 def new_sets(size=8, *, adds=True):
@@ -61,7 +62,7 @@ def run(path, *, held=None, pause=10**6, size=8, adds=True):
     path.counts[BEFORE_PAUSE] = pause
     while (status := follow(path, state, view, sets)) != DONE:
         cell = path.counts[CELL]
-        statuses.append((status, cell, path.n_sets[cell]))
+        statuses.append((status, cell, path.counts[CELL_SETS]))
         if status == PAUSED:
             path.counts[BEFORE_PAUSE] = pause
         elif status == ADD_MOVES:
@@ -81,7 +82,7 @@ def optimum(cell):
 
 def objectives(path, cell):
     """The primal and the dual value that the definitions give."""
-    lam, weight, alpha = path.lams[cell], WEIGHTS[path.folds[cell]], path.alphas[cell]
+    lam, weight, alpha = path.lams[cell], WEIGHTS[path.folds[cell]], alphas_of(path)[cell]
     coef = alpha * path.signed[path.folds[cell]] / (lam * N)
     return (
         naive.primal(coef, GRAM, LABEL, lam, weight, offset=OFFSET),
@@ -89,8 +90,16 @@ def objectives(path, cell):
     )
 
 
-def images_of(path):
-    return (path.alphas * path.signed[path.folds]) @ (GRAM + OFFSET)
+def alphas_of(path):
+    return path.coefs * path.lams[:, None] * N
+
+
+def sets_of(path):
+    return path.numbers[:, N_SETS].astype(int)
+
+
+def margins_of(path):
+    return (path.coefs * path.signed[path.folds]) @ (GRAM + OFFSET)
 
 
 def assert_same_path(path, expected):

@@ -26,6 +26,7 @@ import numpy as np
 from kpegasos.core.state import (
     INHERITED,
     LARGEST_SIZE,
+    SIZE,
     STEPS,
     Examples,
     Iterate,
@@ -317,6 +318,40 @@ def best_multiple(
             left = high - _GOLDEN * (high - low)
             of_left = dual_value(examples, coef, squared_norm, lam, left)
     return best
+
+
+@compiled(fastmath=False)
+def start_ascent(
+    state: LoopState,
+    examples: Examples,
+    limits: Limits,
+    coef: np.ndarray,
+    image: np.ndarray,
+    squared_norm: float,
+    lam: float,
+) -> float:
+    """Begin an ascent at the best multiple of an iterate that is in the box; returns that θ.
+
+    Parameters
+    ----------
+    state : LoopState
+        Its dual variables, their image and their sizes are written to.
+    examples : Examples
+    limits : tuple of float
+    coef : ndarray of shape (n_samples,)
+    image : ndarray
+        That of w.
+    squared_norm, lam : float
+    """
+    theta = best_multiple(examples, limits, coef, squared_norm, lam)
+    scale, size = theta * lam * coef.size, 0.0
+    for i in range(coef.size):
+        state.alpha[i] = min(max(scale * coef[i], limits[0]), limits[1])
+        size += abs(state.alpha[i] * examples.signed[i])
+    for j in range(image.size):
+        state.image[j] = scale * image[j]
+    state.scalars[SIZE] = state.scalars[LARGEST_SIZE] = size
+    return theta
 
 
 @compiled(fastmath=False)

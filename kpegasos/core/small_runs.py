@@ -18,7 +18,6 @@ from kpegasos.core.averaging import weight_of
 from kpegasos.core.certificate import (
     SMALL,
     Gaps,
-    best_multiple,
     dual_bounds,
     dual_value,
     evaluate_held,
@@ -27,6 +26,7 @@ from kpegasos.core.certificate import (
     is_mostly_rounding,
     limits_of,
     objective_bounds,
+    start_ascent,
     total_loss,
 )
 from kpegasos.core.draws import draw_epochs
@@ -300,16 +300,10 @@ def _ascend(
 ) -> tuple[int, int]:
     """Dual ascent from an iterate to ``tol``; returns how it ended, and its records."""
     lam, n = run.lam, best.coef.size
-    theta = best_multiple(run.examples, _LIMITS, best.coef, best.of[2], lam)
-    scale = theta * lam * n
-    beta, image = np.empty(n), np.empty(n)
-    for i in range(n):
-        beta[i] = min(max(scale * best.coef[i], 0.0), 1.0)
-        image[i] = scale * best.margins[i]
-    counters = np.zeros(4, dtype=np.int64)
-    counters[INHERITED] = math.ceil(min(theta * lam * best.of[3], MOST_INHERITED))
-    nothing = np.empty(0)
-    state = LoopState(beta, np.zeros(n), image, nothing, np.zeros(5), counters, np.zeros(1))
+    state = _new_state(n, False)
+    iterate = best.coef, best.margins, best.of[2]
+    theta = start_ascent(state, run.examples, _LIMITS, *iterate, lam)
+    state.counters[INHERITED] = math.ceil(min(theta * lam * best.of[3], MOST_INHERITED))
     adds = n > 0  # a literal would be another type
     sets = new_working_sets(of_sets[0], of_sets[2], of_sets[3], np.full(n, True), adds)
     sets.scalars[ENOUGH] = SAFE * run.tol

@@ -52,8 +52,6 @@ T = TypeVar("T")
 Job = Callable[[], bool | None]
 #: Jobs that share something which is made before the first and given up after the last.
 Work = AbstractContextManager[list[Job]]
-#: Begins to solve some folds.
-Paths = Callable[[slice], PathRun]
 #: Passes over the examples that the working sets of one cell come to at the most.
 _MAX_EPOCHS = 1000
 #: Folds whose states may be kept at the same time, at the most.
@@ -191,32 +189,11 @@ class Task:
                 return make()
         return None
 
-    def paths(self, pair: Pair, rows: RowSource) -> Paths:
-        """Prepare to solve folds of a pair along C, from the first C over all examples.
-
-        Parameters
-        ----------
-        pair : Pair
-        rows : RowSource
-            Of its members, with room for a few rows.
-        """
-        weights = np.ascontiguousarray(self.weights[:, pair.members])
-
-        y, tol, alone = pair.problem.y, self.tol, self.alone
-
-        def run_of(weights: np.ndarray, Cs: np.ndarray) -> PathRun:
-            return PathRun(y, weights, rows, Cs, tol=tol, max_epochs=_MAX_EPOCHS, alone=alone)
-
-        whole = run_of(weights.max(axis=0)[None], self.Cs[:1])
-        whole.advance(self.stopper)
-
-        def begin(folds: slice) -> PathRun:
-            run = run_of(weights[folds], self.Cs)
-            if self.stopper.lasts() and whole.finished:
-                run.start_from(whole)
-            return run
-
-        return begin
+    def path(self, pair: Pair, rows: RowSource, folds: slice) -> PathRun:
+        """Prepare to solve folds of a pair along C, on rows of its members."""
+        y, weights = pair.problem.y, np.ascontiguousarray(self.weights[folds, pair.members])
+        tol, alone = self.tol, self.alone
+        return PathRun(y, weights, rows, self.Cs, tol=tol, max_epochs=_MAX_EPOCHS, alone=alone)
 
     def tell(self, outcome: KernelOutcome) -> None:
         """Hand on what came of a kernel."""
@@ -256,9 +233,8 @@ def binary_work(
     if rows is None:
         yield []
     else:
-        paths = task.paths(task.pairs[0], rows)
         shared = time.perf_counter() - begin
-        of_folds = [_solve_fold(task, outcome, paths, fold) for fold in range(len(task.tests))]
+        of_folds = [_solve_fold(task, outcome, rows, fold) for fold in range(len(task.tests))]
         yield [partial(next, of_fold, False) for of_fold in of_folds]
         outcome.evaluations += rows.evaluations
         rows.close()
@@ -266,9 +242,9 @@ def binary_work(
     task.tell(outcome)
 
 
-def _solve_fold(task: Task, outcome: KernelOutcome, begin: Paths, fold: int) -> Iterator[bool]:
+def _solve_fold(task: Task, outcome: KernelOutcome, rows: RowSource, fold: int) -> Iterator[bool]:
     """Solve the values of C of a fold; between two of them others may have their turn."""
-    run, reason = begin(slice(fold, fold + 1)), None
+    run, reason = task.path(task.pairs[0], rows, slice(fold, fold + 1)), None
     while reason is None and not run.finished:
         before, seconds = run.n_solved, run.seconds
         reason = run.advance(task.stopper, before + 1)
@@ -432,7 +408,7 @@ def pairs_work(
         source = task.made(partial(rows.of_pair, pair))
         if source is None:
             return
-        run = task.paths(pair, source)(slice(None))
+        run = task.path(pair, source, slice(None))
         run.advance(task.stopper)
         found, n_Cs = run.solutions(task.stopper), task.Cs.size
         evaluations = source.evaluations

@@ -45,6 +45,7 @@ from kpegasos.rows.base import Algorithm, Evaluated, RowSource, Steps
 from kpegasos.solvers.result import History, Record, Result
 from kpegasos.solvers.stopping import PAUSED, Interrupted, Stopper, interruptible
 from kpegasos.utils import tuning
+from kpegasos.utils.boundary import require_shapes
 from kpegasos.utils.patience import CutShort, heed, heeding
 from kpegasos.utils.threads import is_torn, turn
 from kpegasos.utils.validation import shown
@@ -239,6 +240,7 @@ class Certifier:
             evaluated = self._with_own_rounding(evaluated, settled)
         norm, of_norm = evaluated.squared_norm, evaluated.norm_rounding
         coef, margins = map(np.ascontiguousarray, (evaluated.coef, evaluated.margins))
+        require_shapes(problem.y.shape, coef=coef, margins=margins)
         loss, errors = total_loss(self._examples, margins), (evaluated.loss_rounding, of_norm)
         objective, upper = objective_bounds(loss, norm, *errors, problem.lam, coef.size)
         if state.certified:

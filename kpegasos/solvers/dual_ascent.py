@@ -11,14 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from kpegasos.core.certificate import best_multiple, limits_of
+from kpegasos.core.certificate import limits_of, start_ascent
 from kpegasos.core.draws import IndexStream
 from kpegasos.core.loops import dual_steps
 from kpegasos.core.problem import Problem
 from kpegasos.core.small_runs import MOST_INHERITED
 from kpegasos.core.state import (
     INHERITED,
-    LARGEST_SIZE,
     SIZE,
     Examples,
     Iterate,
@@ -168,9 +167,6 @@ class DualAscent(SolverRun):
         problem, rows = run.problem, run.rows
         _, returned = run.evaluate()
         evaluated, lam, loss = returned.evaluated, problem.lam, problem.loss
-        of_run = run.examples, limits_of(loss), evaluated.coef, evaluated.squared_norm
-        theta = best_multiple(*of_run, lam)
-        scale = theta * lam * problem.y.size
         state = new_state(
             rows.n_samples,
             rows.image_size,
@@ -180,15 +176,13 @@ class DualAscent(SolverRun):
             # A key of its own: the ascent draws what the run would not have drawn.
             (*run.state.spawn_key, 0, 0),
         )
-        beta = state.loop.alpha
-        np.clip(scale * evaluated.coef, loss.lower, loss.upper, out=beta)
-        size = float(np.abs(beta) @ problem.weight)
-        state.loop.scalars[SIZE] = state.loop.scalars[LARGEST_SIZE] = size
-        state.loop.image[:] = scale * rows.image_of(evaluated)
+        image = np.ascontiguousarray(rows.image_of(evaluated))
+        iterate = np.ascontiguousarray(evaluated.coef), image, evaluated.squared_norm
+        theta = start_ascent(state.loop, run.examples, limits_of(loss), *iterate, lam)
         # An addition of an ascent may come to the sum of all β, over lam m.
         inherited = theta * lam * evaluated.additions
         if not is_hinge(loss):  # which counts what sums have come to once more
-            inherited /= 1.0 + 2.0 * size / problem.y.size
+            inherited /= 1.0 + 2.0 * state.loop.scalars.item(SIZE) / problem.y.size
         state.loss, state.free_intercept = problem.loss, problem.free_intercept
         state.best_dual = run.state.best_dual
         state.proven_bound = run.state.proven_bound
@@ -201,7 +195,7 @@ class DualAscent(SolverRun):
             of_feature = rows.kernel_offset * float(evaluated.coef @ run.examples.signed)
             _, intercept = rows.primal(evaluated, run.examples)
             move = problem.lam * problem.y.size * intercept
-            ascent.shift = move - scale * of_feature
+            ascent.shift = move - theta * lam * problem.y.size * of_feature
             inherited += rows.move_image(state.loop.image, move, ascent.shift)
         state.loop.counters[INHERITED] = math.ceil(min(inherited, MOST_INHERITED))
         ascent._best = returned

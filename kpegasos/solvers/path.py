@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kpegasos.core.certificate import Sums, best_multiple, limits_of
+from kpegasos.core.certificate import Sums, limits_of, start_ascent
 from kpegasos.core.draws import MOST_DRAWS
 from kpegasos.core.path import (
     BEFORE_PAUSE,
     CELL,
-    certify_cells,
+    OBJECTIVE,
     follow,
     new_path,
 )
@@ -33,7 +33,7 @@ from kpegasos.core.state import (
     State,
     new_state,
 )
-from kpegasos.core.views import KernelView, add_range, add_rows_together
+from kpegasos.core.views import KernelView
 from kpegasos.core.working_sets import (
     ADD_MOVES,
     CHOSEN,
@@ -296,10 +296,8 @@ def _by_ascents(
             to_w = Iterate(1.0 / (own.lam * n_samples))
             with alone_with(rows):
                 (evaluated,) = rows.evaluate([to_w], before, own.examples)
-            norm, limits = evaluated.squared_norm, limits_of(own.loss)
-            factor = best_multiple(own.examples, limits, evaluated.coef, norm, own.lam)
-            np.minimum(1.0, factor * before.alpha, out=state.loop.alpha)
-            state.loop.image[:] = factor * before.image
+            iterate = evaluated.coef, rows.image_of(evaluated), evaluated.squared_norm
+            start_ascent(state.loop, own.examples, limits_of(own.loss), *iterate, own.lam)
             state.loop.counters[INHERITED] = before.counters[[STEPS, INHERITED]].sum()
         ascent = InteriorPointAscent(own, rows, state, max_epochs=max_epochs)
         while not ascent.finished:
@@ -437,7 +435,8 @@ class PathRun:
         self._loop = new_state(n_samples, n_samples, PegasosOptions(average=None), 1.0, 0).loop
         self._sets, _ = sets_for(rows, self._loop.alpha, alone=alone)
         most_sets = min(-(-max_epochs * n_samples // self._sets.members.size), MOST_DRAWS)
-        self.path = new_path(y, self.weights, lams, SAFE * tol, most_sets)
+        known = rows.rounding_of_each, rows.largest
+        self.path = new_path(y, self.weights, lams, SAFE * tol, most_sets, *known)
         self._alone = alone
         with OnAccount(rows, self):
             self._view = self._rows_of(self._sets.wanted[:0])
@@ -457,35 +456,6 @@ class PathRun:
     def finished(self) -> bool:
         """Whether all cells are solved."""
         return self.n_solved == self.path.lams.size
-
-    def start_from(self, whole: PathRun) -> None:
-        """Begin each fold at the first solution of another run, less the examples it holds out.
-
-        Parameters
-        ----------
-        whole : PathRun
-            Over the same rows, with one fold whose weights are positive where any of these are.
-        """
-        path, alpha = self.path, whole.path.alphas[0]
-        cells = np.searchsorted(path.folds, np.arange(len(path.signed)))
-        path.images[cells] = whole.path.images[0]
-        removed = np.flatnonzero((alpha > 0.0) & (self.weights == 0.0).any(axis=0))
-        moves = alpha * whole.path.signed[0]
-        height = self.rows.row_capacity
-        for top in range(0, removed.size, height):
-            members = removed[top : top + height]
-            with OnAccount(self.rows, self):
-                view = self._view if self._alone else self._rows_of(members)
-                for fold, cell in enumerate(cells.tolist()):
-                    out = members[self.weights[fold, members] == 0.0]
-                    self._add_rows(view, out, -moves[out], path.images[cell])
-        # The same vector by other weights: where these differ by a factor, so do all β.
-        ratios = np.zeros(self.weights.shape)
-        np.divide(whole.weights, self.weights, out=ratios, where=self.weights > 0.0)
-        path.alphas[cells] = alpha * ratios
-        if not self._sets.seen.all():
-            self._sets.seen[:] = whole._sets.seen
-        path.additions[cells] = whole.path.additions[0] + removed.size
 
     def advance(self, stopper: Stopper, n_cells: int | None = None) -> str | None:
         """Go on until all cells are solved; returns the stopper's reason if that came first.
@@ -521,17 +491,6 @@ class PathRun:
                 heed()
         return reason
 
-    def _add_rows(
-        self, view: KernelView, members: np.ndarray, moves: np.ndarray, image: np.ndarray
-    ) -> None:
-        """Add multiples of the rows of some examples, which are held, to an image."""
-        values, offset, nothing = view.values, view.kernel_offset, moves[:0]
-        arguments = (values, values[:0], view.slots[members], moves, moves, offset)
-        if self._alone:
-            add_range(*arguments, 0, image.size, image, nothing)
-        else:
-            add_rows_together(*arguments, image, nothing)
-
     def solutions(self, stopper: Stopper | None = None, first: int = 0) -> Solutions:
         """Certify what the cells that are solved have come to.
 
@@ -542,23 +501,22 @@ class PathRun:
         first : int, default=0
             The first of the cells that are asked for.
         """
-        path, rows, cells = self.path, self.rows, slice(first, self.n_solved)
-        n_samples, lams = rows.n_samples, path.lams[cells]
-        coefs, margins = np.empty((2, lams.size, n_samples))
-        numbers = np.empty((lams.size, len(Sums._fields) + 3))
-        certify_cells(path, first, rows.rounding_of_each, rows.largest, coefs, margins, numbers)
-        objectives, upper_bounds, bounds = numbers.T[-3:].copy()
+        path, cells = self.path, slice(first, self.n_solved)
+        arrays = path.coefs, path.margins, path.numbers
+        coefs, margins, numbers = (array[cells].copy() for array in arrays)
+        objectives, upper_bounds, bounds, n_sets = numbers.T[OBJECTIVE:]
         gaps = np.abs(upper_bounds - bounds) / objectives
         is_impossible = (bounds > objectives) | (numbers[:, 0] + numbers[:, 2] < 0.0)
         for k in np.flatnonzero(~(gaps <= self.tol) | is_impossible).tolist():
-            sums = Sums(*numbers[k, :-3].tolist())
+            sums = Sums(*numbers[k, :OBJECTIVE].tolist())
             evaluated = Evaluated(coefs[k], margins[k], sums[0], None, *sums[1:])
             certified = self._certified(first + k, evaluated, stopper)
             margins[k], (objectives[k], bounds[k], gaps[k]) = certified
+        alphas = np.minimum(1.0, coefs * (path.lams[cells] * path.label.size)[:, None])
         coefs *= path.signed[path.folds[cells]]
         intercepts = self._view.kernel_offset * coefs.sum(axis=1)
-        alphas, n_sets = path.alphas[cells], path.n_sets[cells]
-        return Solutions(alphas, coefs, intercepts, margins, objectives, bounds, gaps, n_sets)
+        found = coefs, intercepts, margins, objectives, bounds, gaps, n_sets.astype(np.int64)
+        return Solutions(alphas, *found)
 
     def _certified(
         self, cell: int, evaluated: Evaluated, stopper: Stopper | None

@@ -5,14 +5,13 @@ import copy
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from path_cases import N as N_PATH
 from path_cases import beginning as beginning_of_path
 from path_cases import make_path, new_sets
 from scipy import sparse
 
 from kpegasos import FeatureRows, make_rows
 from kpegasos.core.loops import dual_steps, primal_steps
-from kpegasos.core.path import CELL, certify_cells, follow
+from kpegasos.core.path import CELL, follow
 from kpegasos.core.state import Examples, LoopParameters, PegasosOptions, new_state
 from kpegasos.core.views import (
     CsrView,
@@ -85,12 +84,6 @@ def table():
             | {"image": np.zeros(4), "stamped_image": np.zeros(4)},
         ),
         "follow": (follow, {"path": path, "state": path_state} | of_path | {"sets": new_sets()}),
-        "certify": (
-            certify_cells,
-            {"path": path, "first": 0, "rounding": np.zeros(N_PATH), "largest": 1.0}
-            | {"coefs": np.zeros((3, N_PATH)), "margins": np.zeros((3, N_PATH))}
-            | {"numbers": np.zeros((3, 8))},
-        ),
     }
 
 
@@ -156,7 +149,6 @@ REFUSED = [
     ("rows", ["rows together"], each("rows", np.array([2, -2]), np.array([3, -1]))),
     ("folds must be indices from 0 to 1", ["follow"], each("path.folds", put(0, 2), put(0, -1))),
     (f"cell {BETWEEN} 6", ["follow"], each("path.counts", put(CELL, 7), put(CELL, -1))),
-    (f"first and last {BETWEEN} 6", ["certify"], each("first", 4, -1)),
 ]
 #: Arrays whose lengths loops need not look at: what `FeatureRows` has checked, what they do not
 #: read, and lists that may be shorter.

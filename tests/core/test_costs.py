@@ -60,10 +60,10 @@ def sets_of(loss, size, n_ahead=0):
 
 
 def path_of(size, held):
-    """Pauses of a path; of each cell its sets, additions and dual value."""
+    """Pauses of a path; what each cell may claim."""
     path = path_cases.make_path(enough=1e-6)
     statuses = path_cases.run(path, held=held, pause=7, size=size)
-    yield from (len(statuses), *path.n_sets, *path.additions, *path.duals)
+    yield from (len(statuses), *path.numbers.T.ravel())
 
 
 def ascent_of(source):

@@ -1,4 +1,4 @@
-"""Runs along a path: their certificates, and their starts."""
+"""Runs along a path: their certificates, and what stops them."""
 
 import numpy as np
 import pytest
@@ -85,7 +85,7 @@ def test_certificates_of_float32_rows_are_settled_where_they_must_be(source, mon
 @pytest.mark.parametrize("questions", [0, 1, 2])
 def test_a_run_that_was_stopped_goes_on(questions, monkeypatch):
     monkeypatch.setattr(PathRun, "sets_before_pause", 2)
-    expected, whole = solved(tol=1e-6)
+    _, whole = solved(tol=1e-6)
     run = make_run(tol=1e-6)
     assert run.advance(Countdown(questions)) == "max_time"
     assert not run.finished
@@ -93,11 +93,11 @@ def test_a_run_that_was_stopped_goes_on(questions, monkeypatch):
     assert part.objectives.size == run.n_solved < LAMS.size
     assert run.advance(Stopper()) is None
     found = run.solutions()
+    assert_consistent(whole)
     for array, other, before in zip(found, whole, part, strict=True):
         assert_array_equal(array, other)
         assert_array_equal(array[: len(before)], before)
     assert run.seconds > 0.0
-    assert_array_equal(run.path.n_sets, expected.path.n_sets)
 
 
 def test_values_that_are_not_positive_semi_definite_are_noticed():
@@ -107,30 +107,3 @@ def test_values_that_are_not_positive_semi_definite_are_noticed():
     run.advance(Stopper())
     with pytest.raises(ValueError, match="kernel must be positive semi-definite for certified"):
         run.solutions()
-
-
-# --- starts ---------------------------------------------------------------------------------------
-
-
-@each_source_and_alone
-def test_start_from_leaves_images_that_belong_to_their_coefficients(source, alone):
-    everything = WEIGHTS.max(axis=0)[None]
-    whole, _ = solved(source, everything, CS[:1], alone=alone)
-    run = make_run(source, alone=alone)
-    run.start_from(whole)
-    path, first = run.path, np.array([0, 3])
-    assert path.alphas[first].any(axis=1).all()
-    assert not path.alphas[first][WEIGHTS == 0.0].any()
-    expected = (path.alphas[first] * path.signed) @ (GRAM + OFFSET)
-    assert_allclose(path.images[first], expected, atol=1e-11)
-    rest = np.delete(np.arange(LAMS.size), first)
-    assert not path.images[rest].any()
-    assert (path.additions[first] > whole.path.additions[0]).all()
-    run.advance(Stopper())
-    for found in (run.solutions(), solved(source, alone=alone)[1]):
-        assert found.alphas.shape == (LAMS.size, N)
-        assert_certified(found, run.tol)
-        assert_consistent(found)
-        assert not found.coefs[np.repeat(WEIGHTS == 0.0, 3, axis=0)].any()
-        for array, all_cells in zip(found.part(3, 6), found, strict=True):
-            assert_array_equal(array, all_cells[3:6])
