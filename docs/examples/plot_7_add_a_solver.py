@@ -12,8 +12,11 @@ fewer kernel rows, and a look at all margins before every step.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import make_moons
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from kpegasos import make_problem, make_rows, sdca
+from kpegasos import PegasosSVC, make_problem, make_rows, sdca
 from kpegasos.core.state import STEPS, PegasosOptions, new_state
 from kpegasos.solvers.dual_ascent import DualAscent
 from kpegasos.solvers.stopping import Stopper
@@ -64,3 +67,12 @@ ax.set(xlabel="kernel rows computed", ylabel="certified relative gap")
 ax.legend(title="coordinate")
 plt.show()
 print(steepest.result().history)
+
+# %%
+# An estimator takes the solver in place of its own, with any rows that it may choose, so that it
+# works wherever estimators do:
+
+model = PegasosSVC(C=10.0, polish=SteepestAscent, random_state=0)
+pipeline = make_pipeline(StandardScaler(), model)
+print(cross_val_score(pipeline, X, y, cv=3))
+print(pipeline.fit(X, y)[-1].relative_gap_)

@@ -12,6 +12,7 @@ import numpy as np
 
 from kpegasos.core.draws import Sampling
 from kpegasos.core.steps import StepRule
+from kpegasos.solvers.dual_ascent import DualAscent
 from kpegasos.solvers.result import History
 
 
@@ -41,7 +42,7 @@ class PegasosAttributes(ModelAttributes):
     projection: bool
     average: str | None
     step: StepRule | None
-    polish: bool
+    polish: bool | type[DualAscent]
     tol: float | None
     max_time: float | None
     checkpoints: Any

@@ -41,6 +41,7 @@ from kpegasos.kernels.decision import (
 )
 from kpegasos.kernels.functions import Linear, make_kernel, parameters_of, scale_gamma
 from kpegasos.kernels.pairwise import copied
+from kpegasos.solvers.dual_ascent import DualAscent
 from kpegasos.solvers.result import Results
 from kpegasos.utils.validation import (
     as_objects,
@@ -310,12 +311,13 @@ class PegasosSVC(OneVsOneMixin, KernelEstimator):
         Width of the RBF, polynomial, sigmoid, Laplacian and chi2 kernels:
         ``1 / (n_features · X.var())`` for "scale", ``1 / n_features`` for "auto", or a positive
         number.
-    polish : bool, default=False
+    polish : bool or type, default=False
         Whether dual coordinate ascent goes on from the model of the Pegasos steps until the
         certified relative gap is at most ``tol`` (0.001 if None). The model is then no longer an
         average of Pegasos iterates. Who wants the model soon, or the optimum for a large C, wants
         ``polish=True``. Who studies Pegasos, compares with the papers, or needs the average of its
-        iterates wants the plain fit.
+        iterates wants the plain fit. A class derived from `kpegasos.solvers.dual_ascent.DualAscent`
+        is a solver of your own in place of ours.
     tol : float, default=None
         Certified relative gap at which training stops; a `ConvergenceWarning` tells if it is
         never reached.
@@ -479,7 +481,7 @@ class PegasosSVC(OneVsOneMixin, KernelEstimator):
         *,
         kernel: Any = "rbf",
         gamma: str | float = "scale",
-        polish: bool = False,
+        polish: bool | type[DualAscent] = False,
         tol: float | None = None,
         epochs: str | float = "auto",
         random_state: Any = None,
@@ -542,12 +544,13 @@ class PegasosSVR(RegressionMixin, KernelEstimator):
         Width of the RBF, polynomial, sigmoid, Laplacian and chi2 kernels:
         ``1 / (n_features · X.var())`` for "scale", ``1 / n_features`` for "auto", or a positive
         number.
-    polish : bool, default=False
+    polish : bool or type, default=False
         Whether dual coordinate ascent goes on from the model of the Pegasos steps until the
         certified relative gap is at most ``tol`` (0.001 if None). The model is then no longer an
         average of Pegasos iterates. Who wants the model soon, or the optimum for a large C, wants
         ``polish=True``. Who studies Pegasos, compares with the papers, or needs the average of its
-        iterates wants the plain fit.
+        iterates wants the plain fit. A class derived from `kpegasos.solvers.dual_ascent.DualAscent`
+        is a solver of your own in place of ours.
     tol : float, default=None
         Certified relative gap at which training stops; a `ConvergenceWarning` tells if it is
         never reached.
@@ -687,7 +690,7 @@ default="epsilon_insensitive"
         epsilon: float = 0.1,
         kernel: Any = "rbf",
         gamma: str | float = "scale",
-        polish: bool = False,
+        polish: bool | type[DualAscent] = False,
         tol: float | None = None,
         epochs: str | float = "auto",
         random_state: Any = None,

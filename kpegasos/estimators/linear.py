@@ -24,6 +24,7 @@ from kpegasos.fitting.streams import OnlineClassifier, OnlineRegressor
 from kpegasos.fitting.training import FitPlan
 from kpegasos.kernels.functions import Linear
 from kpegasos.rows.features import FeatureRows
+from kpegasos.solvers.dual_ascent import DualAscent
 from kpegasos.solvers.result import Results
 from kpegasos.utils.boundary import checked_vectors, require_numbers, require_shape
 from kpegasos.utils.validation import finite_decisions, without_empty_columns
@@ -194,12 +195,13 @@ class LinearPegasosSVC(OneVsOneMixin, LinearEstimator):
     step : callable, default=None
         Sizes of the steps: ``step(t, lam)`` for an array of numbers t, positive and at most
         ``1 / lam``; see `kpegasos.core.steps`. None for Pegasos' own ``1 / (lam t)``.
-    polish : bool, default=False
+    polish : bool or type, default=False
         Whether the dual is ascended from the model of the Pegasos steps on, until the certified
         relative gap is at most ``tol`` (0.001 if None): by single coordinates, or, where these
         would take longer and the loss is the hinge, by an interior point method whose steps do not
         depend on the scale of the features. That needs no more than 1,024 features or examples. The
-        model is then no longer an average of Pegasos iterates.
+        model is then no longer an average of Pegasos iterates. A class derived from
+        `kpegasos.solvers.dual_ascent.DualAscent` is a solver of your own in place of ours.
     tol : float, default=None
         Certified relative gap at which training stops; a `ConvergenceWarning` tells if it is
         never reached.
@@ -322,7 +324,7 @@ class LinearPegasosSVC(OneVsOneMixin, LinearEstimator):
         projection: bool = False,
         average: str | None = "weighted",
         step: StepRule | None = None,
-        polish: bool = False,
+        polish: bool | type[DualAscent] = False,
         tol: float | None = None,
         max_time: float | None = None,
         checkpoints: Any = "auto",
@@ -455,10 +457,11 @@ default="epsilon_insensitive"
     step : callable, default=None
         Sizes of the steps: ``step(t, lam)`` for an array of numbers t, positive and at most
         ``1 / lam``; see `kpegasos.core.steps`. None for Pegasos' own ``1 / (lam t)``.
-    polish : bool, default=False
+    polish : bool or type, default=False
         Whether dual ascent, one coordinate at a time, goes on from the model of the Pegasos steps
         until the certified relative gap is at most ``tol`` (0.001 if None). The model is then no
-        longer an average of Pegasos iterates.
+        longer an average of Pegasos iterates. A class derived from
+        `kpegasos.solvers.dual_ascent.DualAscent` is a solver of your own in place of ours.
     tol : float, default=None
         Certified relative gap at which training stops; a `ConvergenceWarning` tells if it is
         never reached.
@@ -538,7 +541,7 @@ default="epsilon_insensitive"
         projection: bool = False,
         average: str | None = "weighted",
         step: StepRule | None = None,
-        polish: bool = False,
+        polish: bool | type[DualAscent] = False,
         tol: float | None = None,
         max_time: float | None = None,
         checkpoints: Any = "auto",

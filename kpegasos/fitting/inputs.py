@@ -29,6 +29,7 @@ from kpegasos.kernels.functions import make_kernel
 from kpegasos.losses import HINGE, is_hinge, make_loss
 from kpegasos.rows.budget import as_budget
 from kpegasos.rows.choose import CACHES
+from kpegasos.solvers.dual_ascent import DualAscent
 from kpegasos.solvers.pegasos import Checkpoints
 from kpegasos.utils.validation import (
     LARGEST,
@@ -84,7 +85,9 @@ class Settings:
     shortened : bool
         Whether epochs are left to us, and `polish` takes over soon.
     checkpoints : str, sequence of int or None
-    polish, warm_start, verbose : bool
+    polish : bool or type
+        A solver in place of our own.
+    warm_start, verbose : bool
     n_jobs : int or None
     loss : Loss
     counts : bool
@@ -101,7 +104,7 @@ class Settings:
     epochs: float
     shortened: bool
     checkpoints: Any
-    polish: bool
+    polish: bool | type[DualAscent]
     warm_start: bool
     verbose: bool
     tol: float | None
@@ -177,6 +180,16 @@ def _as_intercept(name: str, value: Any) -> bool | str:
     raise ValueError(f"{name} must be True, False or 'free', got {shown(value)} instead")
 
 
+def _as_polish(name: str, value: Any) -> bool | type[DualAscent]:
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, type) and issubclass(value, DualAscent):
+        return value
+    raise ValueError(
+        f"{name} must be True, False or a class derived from DualAscent, got {shown(value)} instead"
+    )
+
+
 def _as_checkpoints(name: str, value: Any) -> Any:
     Checkpoints(value, 0, 1, 1, 1)
     return value
@@ -201,7 +214,7 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "projection": as_flag,
     "average": _perhaps(as_choice, choices=AVERAGES),
     "step": lambda _, value: check_step(value),
-    "polish": as_flag,
+    "polish": _as_polish,
     "tol": _perhaps(_POSITIVE),
     "max_time": _perhaps(_POSITIVE),
     "max_kernel_evaluations": _perhaps(as_integer, least=1),
@@ -258,7 +271,7 @@ def settings_of(estimator: Any) -> Settings:
     get = plain.get
     polish, auto_epochs = plain["polish"], plain["epochs"] == "auto"
     # A score at each epoch says when to stop, so there have to be some.
-    shortened = auto_epochs and polish and not get("early_stopping")
+    shortened = auto_epochs and bool(polish) and not get("early_stopping")
     options = PegasosOptions(
         *(plain[name] for name in ("batch_size", "sampling", "projection", "average", "step"))
     )

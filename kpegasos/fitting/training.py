@@ -198,7 +198,7 @@ class PairTraining:
         self._ascent: DualAscent | None = None
         self._ends_with_run = not plan.settings.polish
         self._is_closed = False
-        self._may_give_way = plan.settings.polish and plan.settings.shortened
+        self._may_give_way = plan.settings.shortened
         self._tell()
 
     def _tell(self) -> None:
@@ -260,7 +260,8 @@ class PairTraining:
                 return
             assert settings.tol is not None
             self._n_records = len(run.history)
-            self._ascent = ascent_after(run, tol=settings.tol, stopper=self._stopper)
+            own = settings.polish if isinstance(settings.polish, type) else None
+            self._ascent = ascent_after(run, tol=settings.tol, stopper=self._stopper, kind=own)
             self._ends_with_run = self._ascent is None
         elif self._is_too_slow(ascent):
             for name in ("best_dual", "proven_bound", "seconds", "evaluations"):
@@ -552,7 +553,7 @@ def _train_small(plan: FitPlan, stopper: Stopper, threads: int) -> SmallResults 
     return train_small(
         pairs,
         stopper,
-        polished=plan.settings.polish,
+        polished=bool(plan.settings.polish),
         seconds_before=plan.seconds_before,
         share_out=share_out,
     )
@@ -571,6 +572,7 @@ def small_pairs(plan: FitPlan) -> SmallPairs | None:
         whole.positive_definite
         and whole.gram.flags.carray
         and settings.counts
+        and isinstance(settings.polish, bool)
         and not settings.free_intercept
         and options.batch_size == 1
         and options.sampling in ("permutation", "uniform")

@@ -98,18 +98,27 @@ def polish(
 
 
 def ascent_after(
-    run: PegasosRun, *, tol: float, max_epochs: int = MOST_EPOCHS, stopper: Stopper
+    run: PegasosRun,
+    *,
+    tol: float,
+    max_epochs: int = MOST_EPOCHS,
+    stopper: Stopper,
+    kind: type[DualAscent] | None = None,
 ) -> DualAscent | None:
-    """Make the ascent of `polish`; None where there is nothing to refine, or no time for it."""
+    """Make the ascent of `polish`, or one of another kind.
+
+    None where there is nothing to refine, or no time for it.
+    """
     if run.status in CUT_SHORT and not run.state.certified:
         return None
     if run.reaches(tol, stopper):
         return None
     if not run.state.certified:
         raise ValueError(INDEFINITE)
-    # Where kernel rows are held, working sets of them are worth more than single ones.
-    kind: type[DualAscent] = WorkingSetAscent
-    if not run.rows.holds_sets:
+    if kind is None and run.rows.holds_sets:
+        # Where kernel rows are held, working sets of them are worth more than single ones.
+        kind = WorkingSetAscent
+    elif kind is None:
         # Newton's steps are those of a quadratic dual in a box.
         kind = InteriorPointAscent if is_hinge(run.problem.loss) else DualAscent
     ascent = kind.after(run, max_epochs=max_epochs)

@@ -8,12 +8,14 @@ from weakref import WeakSet
 import numpy as np
 import pytest
 from models import assert_same_model
+from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning
 
-from kpegasos import PairwiseKernel, PegasosSVC
+from kpegasos import LinearPegasosSVC, PairwiseKernel, PegasosSVC
 from kpegasos.rows.cached import CachedRows
 from kpegasos.solvers import driver, stopping
+from kpegasos.solvers.dual_ascent import DualAscent
 from kpegasos.utils.patience import Counter, counting
 
 #: Most of the work is that of the first pair.
@@ -168,3 +170,21 @@ def test_seconds_of_a_history_begin_with_fit(n_classes, options):
     histories = [model.history_] if n_classes == 2 else model.history_
     told = sum(history[-1].seconds for history in histories)
     assert 0.8 * whole < told < whole
+
+
+@pytest.mark.parametrize("Estimator", [PegasosSVC, LinearPegasosSVC])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_solver_of_ones_own_polishes_every_pair_in_place_of_ours(Estimator, n_classes):
+    """Pairs as small as those that are trained in compiled code, too."""
+    rng, polished = np.random.default_rng(0), set()
+
+    class Own(DualAscent):
+        def advance_to_checkpoint(self, stopper):
+            polished.add(self.state.spawn_key)
+            return super().advance_to_checkpoint(stopper)
+
+    X, y = rng.normal(size=(60, 3)), np.arange(60) % n_classes
+    model = Estimator(polish=Own, tol=1e-3, random_state=0).fit(X + y[:, None], y)
+    assert np.max(model.relative_gap_) <= 1e-3
+    assert len(polished) == model.intercept_.size
+    assert clone(model).polish is Own
