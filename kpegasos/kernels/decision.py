@@ -201,8 +201,8 @@ class _OutputSums:
 
     @staticmethod
     def _pack(part: np.ndarray) -> PackedMatrix:
-        packed = PackedMatrix(part.shape[1], part.dtype, capacity=part.shape[0])
-        packed.append(part)
+        packed = PackedMatrix(part.shape[0], part.shape[1], part.dtype)
+        packed.put(0, part)
         return packed
 
     def add(self, number: int, values: np.ndarray, result: np.ndarray) -> None:

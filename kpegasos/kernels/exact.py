@@ -25,7 +25,7 @@ from kpegasos.kernels.base import (
     inner_products,
     parts_of,
 )
-from kpegasos.kernels.gemm import PackedKernel, aligned_ranges, panel_width
+from kpegasos.kernels.gemm import PackedKernel, PackedMatrix, aligned_ranges, panel_width
 from kpegasos.kernels.matrix import KernelMatrix
 from kpegasos.utils import tuning
 from kpegasos.utils.boundary import checked, require_shape
@@ -149,11 +149,13 @@ class SymmetricSums:
 
     def _add_block(self, begin: int, end: int) -> None:
         """Add a block of the support against the support up to its end, and the others."""
-        block = PackedKernel(self._kernel, self._n_features, np.dtype(float), capacity=end - begin)
-        for top in range(begin, end, self._strip):
-            heed()
-            part = slice(top, min(end, top + self._strip))
-            block.append(self._features(part), self._norms[part])
+
+        def own(rows: slice) -> tuple[np.ndarray, np.ndarray]:
+            part = slice(begin + rows.start, begin + rows.stop)
+            return self._features(part), self._norms[part]
+
+        matrix = PackedMatrix(end - begin, self._n_features, np.dtype(float))
+        block = PackedKernel(self._kernel, matrix, own)
         strips = list(self._strips(end))
         together = max(1, _MIRROR_BYTES // (8 * (end - begin)))
         # A mirror for each strip, so that the order of the sums does not depend on the threads.

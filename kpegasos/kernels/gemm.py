@@ -358,58 +358,43 @@ def panel_width(dtype: np.dtype) -> int:
 
 
 class PackedMatrix:
-    """Rows packed for inner products with blocks of other rows; more can be added.
+    """Room for rows that are packed for inner products with blocks of other rows.
 
     Parameters
     ----------
-    n_features : int
+    n_rows, n_features : int
     dtype : dtype
         float32 or float64; int32 for words of `kpegasos.kernels.integers`.
-    capacity : int, default=0
-        How many rows to make room for at once.
 
     Attributes
     ----------
+    width : int
+        Rows of a panel.
     distances : bool
         Whether `products` are those of distances, to which norms add nothing.
     """
 
     distances = False
 
-    def __init__(self, n_features: int, dtype: np.dtype, capacity: int = 0) -> None:
-        self.width = panel_width(dtype)
-        self.n_rows = 0
-        self._panels = self._zeros(capacity, n_features, dtype)
-
-    def _zeros(self, n_rows: int, n_features: int, dtype: np.dtype) -> np.ndarray:
+    def __init__(self, n_rows: int, n_features: int, dtype: np.dtype) -> None:
+        self.n_rows, self.n_features, self.width = n_rows, n_features, panel_width(dtype)
         shape = (-(-n_rows // self.width), n_features, self.width)
         n_bytes = math.prod(shape) * np.dtype(dtype).itemsize
         memory = np.zeros(n_bytes + _LINE, np.uint8)
         first = -memory.ctypes.data % _LINE
-        return memory[first : first + n_bytes].view(dtype).reshape(shape)
-
-    def append(self, rows: np.ndarray) -> None:
-        """Add rows of shape (n_rows, n_features) behind the others."""
-        panels, total = self._panels, self.n_rows + rows.shape[0]
-        _require_rows(rows, panels.shape[1], panels.dtype)
-        if total > panels.shape[0] * self.width:
-            self._panels = self._zeros(max(total, 2 * self.n_rows), panels.shape[1], panels.dtype)
-            self._panels[: panels.shape[0]] = panels
-        _fill(self._panels, self.n_rows, rows)
-        self.n_rows = total
+        self._panels = memory[first : first + n_bytes].view(dtype).reshape(shape)
 
     def put(self, first: int, rows: np.ndarray) -> None:
-        """Write rows where room was made for them; threads may, into different panels.
+        """Pack rows from a place on; threads may, into different panels.
 
         Raises
         ------
         ValueError
             If there is no room.
         """
-        panels, last = self._panels, first + rows.shape[0]
-        _require_rows(rows, panels.shape[1], panels.dtype)
-        require_range("first and last", first, last, panels.shape[0] * self.width)
-        _fill(panels, first, rows)
+        _require_rows(rows, self._panels.shape[1], self._panels.dtype)
+        require_range("first and last", first, first + rows.shape[0], self.n_rows)
+        _fill(self._panels, first, rows)
 
     def products(self, rows: np.ndarray) -> Products:
         """Pack other rows of shape (n_rows, n_features) for products with these."""
@@ -445,74 +430,41 @@ def aligned_ranges(first: int, last: int, width: int, n_panels: int) -> Iterator
 
 
 class PackedKernel:
-    """A kernel against examples that are packed once; more can be added.
+    """A kernel against examples that are packed once, on several threads.
 
     Parameters
     ----------
     kernel : InnerProductKernel
-    n_features : int
-    dtype : dtype
-        float32 or float64: that of the arithmetic.
-    capacity : int, default=0
-        How many examples to make room for at once.
-    matrix : PackedMatrix, default=None
-        Where they are packed; None for one of this dtype.
+    matrix : PackedMatrix
+        Of as many examples, yet to be packed; float32 or float64 is that of the arithmetic.
+    own : callable
+        ``own(rows)`` returns features and squared norms of a slice of the examples.
     """
 
     def __init__(
         self,
         kernel: InnerProductKernel,
-        n_features: int,
-        dtype: np.dtype,
-        *,
-        capacity: int = 0,
-        matrix: PackedMatrix | None = None,
+        matrix: PackedMatrix,
+        own: Callable[[slice], tuple[np.ndarray, np.ndarray]],
     ) -> None:
-        self.kernel = kernel
-        self.n_features = n_features
-        self._matrix = PackedMatrix(n_features, dtype, capacity) if matrix is None else matrix
-        self._norms = np.empty(0, dtype)
+        self.kernel, self._matrix = kernel, matrix
+        self.n_samples, self.width = matrix.n_rows, matrix.width
+        parts: dict[int, np.ndarray] = {0: np.empty(0)}
 
-    @property
-    def n_samples(self) -> int:
-        """Number of examples."""
-        return self._matrix.n_rows
-
-    @property
-    def width(self) -> int:
-        """Examples of a panel."""
-        return self._matrix.width
-
-    def append(self, rows: np.ndarray, squared_norms: np.ndarray) -> None:
-        """Add examples behind the others."""
-        require_shape("squared_norms", squared_norms, rows.shape[:1])
-        self._matrix.append(rows)
-        own = self._added(squared_norms).astype(rows.dtype, copy=False)
-        self._norms = np.concatenate((self._norms, own))
-
-    def fill(self, n_rows: int, own: Callable[[slice], tuple[np.ndarray, np.ndarray]]) -> None:
-        """Pack the first examples, on several threads.
-
-        Parameters
-        ----------
-        n_rows : int
-            As many as there is room for at the most.
-        own : callable
-            ``own(rows)`` gives features and squared norms of a slice of them.
-        """
-        norms = np.empty(n_rows, self._norms.dtype)
-
-        def piece(begin: int, end: int) -> None:
+        def pack(begin: int, end: int) -> None:
             for top in range(begin, end, tuning.FEATURE_ROWS):
-                part = slice(top, min(end, top + tuning.FEATURE_ROWS))
-                rows, norms[part] = own(part)
-                self._matrix.put(top, rows)
+                heed()
+                rows, parts[top] = own(slice(top, min(end, top + tuning.FEATURE_ROWS)))
+                require_shape("squared_norms", parts[top], rows.shape[:1])
+                matrix.put(top, rows)
 
-        threads = threads_for(tuning.MEMORY_WORK * n_rows * self.n_features)
-        n_panels = -(-n_rows // self.width)
-        if n_rows:
-            parallel_for(piece, aligned_ranges(0, n_rows, self.width, -(-n_panels // threads)))
-        self._matrix.n_rows, self._norms = n_rows, self._added(norms)
+        threads = threads_for(tuning.MEMORY_WORK * self.n_samples * matrix.n_features)
+        n_panels = -(-self.n_samples // self.width)
+        if self.n_samples:
+            parallel_for(
+                pack, aligned_ranges(0, self.n_samples, self.width, -(-n_panels // threads))
+            )
+        self._norms = self._added(np.concatenate([parts[top] for top in sorted(parts)]))
 
     def _added(self, squared_norms: np.ndarray) -> np.ndarray:
         """Return what norms add to products: nothing to those of distances."""
@@ -555,7 +507,7 @@ class PackedKernel:
 
         width = self._matrix.width
         n_panels = -(-last // width) - first // width
-        threads = threads_for(rows.shape[0] * (last - first) * self.n_features)
+        threads = threads_for(rows.shape[0] * (last - first) * self._matrix.n_features)
         parallel_for(piece, aligned_ranges(first, last, width, -(-n_panels // threads)))
 
     def _write_piece(

@@ -160,32 +160,25 @@ class PackedIntegers(gemm.PackedMatrix):
 
     Parameters
     ----------
-    n_features : int
+    n_rows, n_features : int
     grid : Grid
     distances : bool
         Whether ``products`` gives ``-‖a − b‖² / 2`` instead of ``<a, b>``: a kernel of distances
         takes it for the product of rows whose norms are zero.
-    capacity : int, default=0
-        How many rows to make room for at once.
     """
 
-    def __init__(self, n_features: int, grid: Grid, *, distances: bool, capacity: int = 0) -> None:
-        self._grid, self._n_features, self.distances = grid, n_features, distances
-        super().__init__(-(-n_features // _NUMBERS), np.dtype(np.int32), capacity)
-        self._of_columns = np.zeros(self._panels.shape[0] * self.width, np.int32)
-
-    def append(self, rows: np.ndarray) -> None:
-        """Add rows of shape (n_rows, n_features) behind the others."""
-        words, sums = self._words(rows, _LESS)
-        first = self.n_rows
-        super().append(words)
-        self._set_columns(first, sums)
+    def __init__(self, n_rows: int, n_features: int, grid: Grid, *, distances: bool) -> None:
+        self._grid, self.distances = grid, distances
+        super().__init__(n_rows, -(-n_features // _NUMBERS), np.dtype(np.int32))
+        self.n_features = n_features
+        self._of_columns = np.zeros(n_rows, np.int32)
 
     def put(self, first: int, rows: np.ndarray) -> None:
-        """Write rows where room was made for them; threads may, into different panels."""
+        """Pack rows from a place on; threads may, into different panels."""
         words, sums = self._words(rows, _LESS)
         super().put(first, words)
-        self._set_columns(first, sums)
+        own = sums[1] if self.distances else self._grid.low * sums[0]
+        self._of_columns[first : first + own.size] = own
 
     def products(self, rows: np.ndarray) -> gemm.Products:
         """Pack other rows of shape (n_rows, n_features) for products with these."""
@@ -195,7 +188,7 @@ class PackedIntegers(gemm.PackedMatrix):
         if self.distances:  # without what the right is less by, ‖a‖² + ‖b‖² − 2<a, b>
             of_rows, times, factor = sums[1] - 2 * _LESS * sums[0], -2, -0.5 * scale**2
         else:
-            of_rows = (_LESS + low) * sums[0] + self._n_features * low**2
+            of_rows = (_LESS + low) * sums[0] + self.n_features * low**2
             times, factor = 1, scale**2
         of_rows = of_rows.astype(np.int32)
 
@@ -208,17 +201,8 @@ class PackedIntegers(gemm.PackedMatrix):
 
     def _words(self, rows: np.ndarray, less: int) -> tuple[np.ndarray, np.ndarray]:
         """Return features in words, and the sums of each row and of its squares."""
-        require_shape("rows", rows, (rows.shape[0], self._n_features))
+        require_shape("rows", rows, (rows.shape[0], self.n_features))
         words = np.zeros((rows.shape[0], _NUMBERS * self._panels.shape[1]), np.uint8)
         sums = np.empty((2, rows.shape[0]), np.int64)
         _write_numbers(rows, 1.0 / self._grid.scale, self._grid.low, less, words, sums)
         return words.view(np.int32), sums
-
-    def _set_columns(self, first: int, sums: np.ndarray) -> None:
-        size = self._panels.shape[0] * self.width
-        if self._of_columns.size < size:
-            self._of_columns = np.concatenate(
-                (self._of_columns, np.zeros(size - self._of_columns.size, np.int32))
-            )
-        own = sums[1] if self.distances else self._grid.low * sums[0]
-        self._of_columns[first : first + own.size] = own

@@ -10,6 +10,7 @@ sums over values in float64 are in `kpegasos.kernels.exact`.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from copy import copy
 from functools import cached_property
 from threading import Lock
@@ -33,7 +34,7 @@ from kpegasos.kernels.base import (
     uses_products,
 )
 from kpegasos.kernels.functions import Laplacian, city_block
-from kpegasos.kernels.gemm import PackedKernel
+from kpegasos.kernels.gemm import PackedKernel, PackedMatrix
 from kpegasos.kernels.gemm import roundings as gemm_roundings
 from kpegasos.kernels.integers import Grid, PackedIntegers, find_grid
 from kpegasos.kernels.pairwise import PlacedKernel
@@ -479,8 +480,8 @@ class KernelMatrix:
     def block(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Return kernel values of some examples against some others (indices)."""
         if self.can_pack:
-            packed, values = self.packed_kernel(), np.empty((left.size, right.size), self.dtype)
-            packed.append(*self.own(right))
+            values = np.empty((left.size, right.size), self.dtype)
+            packed = self._pack(right.size, lambda part: self.own(right[part]))
             packed.write(*self.own(left), values)
             return values
         values = self.between(self.own(left), self.own(right)).astype(self.dtype, copy=False)
@@ -546,22 +547,22 @@ class KernelMatrix:
 
     # --- packed examples ---
 
-    def packed_kernel(self, capacity: int = 0) -> PackedKernel:
-        """Return the kernel against points that are yet to be added; only where `can_pack`."""
+    def _pack(
+        self, n_rows: int, own: Callable[[slice], tuple[np.ndarray, np.ndarray]]
+    ) -> PackedKernel:
+        """Return the kernel against some points; only where `can_pack`."""
         assert isinstance(self.kernel, InnerProductKernel)
-        size, matrix = self.X.shape[1], None
+        shape, matrix = (n_rows, int(self.X.shape[1])), None
         if self._grid is not None:
             measures = self.kernel.translation_invariant
-            matrix = PackedIntegers(size, self._grid, distances=measures, capacity=capacity)
-        return PackedKernel(self.kernel, size, self.work_dtype, capacity=capacity, matrix=matrix)
+            matrix = PackedIntegers(*shape, self._grid, distances=measures)
+        return PackedKernel(self.kernel, matrix or PackedMatrix(*shape, self.work_dtype), own)
 
     def packed(self) -> PackedKernel:
         """Return all points, packed when first asked for; only where `can_pack`."""
         with self._lock:
             if self._packed is None:
-                packed = self.packed_kernel(self.n_samples)
-                packed.fill(self.n_samples, self.own)
-                self._packed = packed
+                self._packed = self._pack(self.n_samples, self.own)
         return self._packed
 
     def unpack(self) -> None:

@@ -25,10 +25,10 @@ def implementation(request, monkeypatch):
 
 
 def packed(X):
-    """Packed in three parts, the first of which sets the capacity."""
-    rows = PackedMatrix(X.shape[1], X.dtype, X.shape[0] // 3)
-    for part in np.array_split(X, 3):
-        rows.append(part)
+    """Packed in two parts, which share a panel."""
+    rows = PackedMatrix(*X.shape, X.dtype)
+    for first, last in ((0, len(X) // 3), (len(X) // 3, len(X))):
+        rows.put(first, X[first:last])
     return rows
 
 

@@ -90,9 +90,9 @@ def test_products_are_exact(distances, low, n_features):
     integers = RNG.integers(low, low + 256, (90, n_features))
     integers[:2, :] = [[low], [low + 255]]  # the largest sums
     rows = integers.astype(np.float64)
-    packed = PackedIntegers(n_features, Grid(1.0, low, True), distances=distances)
-    for part in (slice(0, 33), slice(33, 34), slice(34, None)):
-        packed.append(rows[part])
+    packed = PackedIntegers(90, n_features, Grid(1.0, low, True), distances=distances)
+    for first, last in ((33, 90), (0, 33)):
+        packed.put(first, rows[first:last])
     out = np.empty((90, 50), np.float32)
     packed.products(rows)(7, 57, out)
     expected = integers @ integers.T

@@ -140,14 +140,10 @@ def test_subset_has_the_bits_of_its_own_matrix(places, kernel, as_rows, dtype):
 
 
 def test_subsets_pack_the_examples_once(monkeypatch):
-    packed = []
-    for name in ("append", "put"):
-        pack = getattr(PackedMatrix, name)
-        monkeypatch.setattr(
-            PackedMatrix,
-            name,
-            lambda self, *given, pack=pack: packed.append(len(given[-1])) or pack(self, *given),
-        )
+    packed, put = [], PackedMatrix.put
+    monkeypatch.setattr(
+        PackedMatrix, "put", lambda self, *given: packed.append(len(given[-1])) or put(self, *given)
+    )
     matrix = KernelMatrix(RBF(0.5), X[:60], ORDER)
     for first in (0, 10, 20):
         whole(matrix.subset(np.arange(first, first + 30)))
@@ -275,8 +271,8 @@ def write_rows(first, last, height=4, width=None):
     KernelMatrix(RBF(0.3), X).write_rows(np.arange(4), np.empty((height, width)), first, last)
 
 
-def append(rows, norms):
-    PackedKernel(RBF(0.3), 5, np.dtype(np.float64)).append(rows, norms)
+def pack(rows, norms):
+    PackedKernel(RBF(0.3), PackedMatrix(N, 5, np.dtype(np.float64)), lambda part: (rows, norms))
 
 
 def mapped(norms_a, norms_b):
@@ -295,9 +291,9 @@ def added(values, first, coefs, result):
         (write_rows, (5, 3), "first and last must"),
         (write_rows, (0, 3, 4, 2), "out must"),
         (write_rows, (0, 3, 3), "out must"),
-        (append, (X, NORMS[:29]), r"squared_norms must have shape \(203,\)"),
-        (append, (X[:, :4], NORMS), "rows must be float64 with 5 features"),
-        (append, (X.astype(np.float32), NORMS), "rows must be float64 with 5 features"),
+        (pack, (X, NORMS[:29]), r"squared_norms must have shape \(203,\)"),
+        (pack, (X[:, :4], NORMS), "rows must be float64 with 5 features"),
+        (pack, (X.astype(np.float32), NORMS), "rows must be float64 with 5 features"),
         (mapped, (np.ones(2), np.ones(3)), r"norms_a must have shape \(4,\), got \(2,\) instead"),
         (mapped, (np.ones(4), np.ones(4)), r"norms_b must have shape \(3,\), got \(4,\) instead"),
         (added, ((3, 4), 0, (2, 5), (3, 2)), "first and last must be a range within 0 and 4"),

@@ -147,8 +147,16 @@ def test_scale_gamma_of_equal_values_is_one_whatever_their_mean_is_rounded_to():
     assert scale_gamma("scale", X) == 1.0
 
 
+def with_long_indices(rows):
+    rows = sparse.csr_matrix(rows)
+    rows.indices, rows.indptr = rows.indices.astype(np.int64), rows.indptr.astype(np.int64)
+    return rows
+
+
 @each_dtype
-@pytest.mark.parametrize("left", [sparse.csr_matrix, sparse.coo_array, np.asarray])
+@pytest.mark.parametrize(
+    "left", [sparse.csr_matrix, sparse.coo_array, np.asarray, with_long_indices]
+)
 def test_distances_of_sparse_rows_are_those_of_dense_ones(left, dtype):
     X, Z = A.astype(dtype), B.astype(dtype)
     expected = np.abs(X[:, None] - Z).sum(axis=2, dtype=np.float64)
