@@ -351,16 +351,16 @@ def validated_rows(
     reset : bool
     accept_sparse : bool, default=True
     """
-    if not reset and isinstance(y, str) and _is_ready(estimator, X):
-        return X
-    labels = not isinstance(estimator, RegressorMixin)
+    labels, alone = not isinstance(estimator, RegressorMixin), isinstance(y, str)
+    if _is_ready(X) and (alone or _is_ready_for(X, y)) and _is_known(estimator, X, reset):
+        return X if alone else (X, _sortable(y) if labels else numbers_of(y))
     refuse_masked("X", X)
     refuse_masked("y", y)
     refuse_times("X", X)
     is_sparse = sparse.issparse(X) and accept_sparse
     if is_sparse:
         X = canonical_rows(X)  # before scikit-learn touches it, which trusts indices
-    if not (labels or y is None or isinstance(y, str)):
+    if not (labels or y is None or alone):
         y = numbers_of(y)
     kinds: dict[str, Any] = {
         "accept_sparse": "csr" if accept_sparse else False,
@@ -378,12 +378,27 @@ def validated_rows(
     return X, _sortable(y)
 
 
-def _is_ready(estimator: Any, X: Any) -> bool:
+def _is_ready(X: Any) -> bool:
     """Check whether X is an array as loops want it, so that scikit-learn need not look at it."""
     if type(X) is not np.ndarray or X.ndim != 2 or X.dtype not in (np.float64, np.float32):
         return False
-    fits = X.shape[1] == estimator.n_features_in_ and not hasattr(estimator, "feature_names_in_")
-    return fits and X.flags.c_contiguous and X.size > 0 and bool(np.isfinite(X).all())
+    return X.flags.c_contiguous and X.size > 0 and bool(np.isfinite(X).all())
+
+
+def _is_ready_for(X: np.ndarray, y: Any) -> bool:
+    """Check whether y is an array with a number for each row of X."""
+    if type(y) is not np.ndarray or y.shape != X.shape[:1] or y.dtype.kind not in "biuf":
+        return False
+    return y.dtype.kind != "f" or bool(np.isfinite(y).all())
+
+
+def _is_known(estimator: Any, X: np.ndarray, reset: bool) -> bool:
+    """Check whether an estimator has seen as many features without names, or learns that it has."""
+    if reset:
+        estimator.n_features_in_ = X.shape[1]
+        vars(estimator).pop("feature_names_in_", None)
+        return True
+    return X.shape[1] == estimator.n_features_in_ and not hasattr(estimator, "feature_names_in_")
 
 
 def validated_objects(estimator: Any, X: Any, y: Any = "no_validation") -> Any:
