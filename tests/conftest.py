@@ -5,6 +5,9 @@ import signal
 from pathlib import Path
 from typing import NamedTuple
 
+# Each core has a worker: more threads of BLAS would wait for each other in small problems.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import numpy as np
 import pytest
 from hypothesis import settings

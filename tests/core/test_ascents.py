@@ -65,7 +65,7 @@ def test_dual_value_is_the_dual_and_its_bound_that_of_the_best_multiple(loss):
     ends = [end / b for b in beta for end in (loss.lower, loss.upper) if b and end / b > 0.0]
     theta = best_multiple(case.examples, limits, coef, norm, LAM)
     assert theta <= min([*ends, np.inf])
-    multiples = np.linspace(0.0, min([*ends, 2.0 * theta]), 100_001)
+    multiples = np.linspace(0.0, min([*ends, 2.0 * theta]), 10_001)
     value, bound = dual_bounds(case.examples, limits, coef, norm, 0.0, LAM)
     assert value == pytest.approx(max(0.0, dual(theta)), rel=1e-12)
     assert value >= max(map(dual, multiples)) - 1e-9
