@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import secrets
 import stat
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
-from typing import BinaryIO
 
 from kpegasos.utils.validation import shown
 
@@ -64,31 +63,6 @@ def write_whole(path: str | PathLike[str], parts: Iterable[bytes]) -> None:
     ValueError
         If the path is that of a folder, or of a device.
     """
-    with opened_whole(path) as file:
-        file.writelines(parts)
-
-
-def is_writable(place: Path) -> bool:
-    """Tell whether a file may be written; one that nobody may is protected from root too."""
-    return os.access(place, os.W_OK) and bool(place.stat().st_mode & 0o222)
-
-
-def _make_like(place: Path, earlier: os.stat_result) -> None:
-    """Give a file the owner, as far as this process may, and the mode of an earlier one."""
-    with suppress(OSError, AttributeError):  # Windows has none
-        os.chown(place, earlier.st_uid, earlier.st_gid)
-    place.chmod(stat.S_IMODE(earlier.st_mode))
-
-
-@contextmanager
-def opened_whole(path: str | PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a file that takes its place when the block ends, and leaves nothing if it fails.
-
-    Raises
-    ------
-    OSError, ValueError
-        As `write_whole`.
-    """
     place = Path(os.path.realpath(checked_path(path)))  # a link stays one
     if place.exists() and not place.is_file():
         raise ValueError(f"path must be the path of a plain file, got {shown(str(path))} instead")
@@ -106,7 +80,7 @@ def opened_whole(path: str | PathLike[str]) -> Iterator[BinaryIO]:
     part = place.with_name(f".{secrets.token_hex(8)}.part")
     try:
         with open(part, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
-            yield file
+            file.writelines(parts)
             file.flush()
             os.fsync(file.fileno())
         if earlier is not None:
@@ -119,3 +93,15 @@ def opened_whole(path: str | PathLike[str]) -> Iterator[BinaryIO]:
             error.filename = str(path)  # nobody knows the part
             error.filename2 = None
         raise
+
+
+def is_writable(place: Path) -> bool:
+    """Tell whether a file may be written; one that nobody may is protected from root too."""
+    return os.access(place, os.W_OK) and bool(place.stat().st_mode & 0o222)
+
+
+def _make_like(place: Path, earlier: os.stat_result) -> None:
+    """Give a file the owner, as far as this process may, and the mode of an earlier one."""
+    with suppress(OSError, AttributeError):  # Windows has none
+        os.chown(place, earlier.st_uid, earlier.st_gid)
+    place.chmod(stat.S_IMODE(earlier.st_mode))
