@@ -23,8 +23,9 @@ from experiments import _plots as plots
 from experiments._measure import Memory, apart
 from experiments._results import OURS, Claim, Row, columns, rounded, select
 from experiments._run import Context
-from kpegasos import LinearPegasosSVC, fit_chunks
+from kpegasos import LinearPegasosSVC
 from kpegasos.datasets import make_text_like
+from kpegasos.large import fit_chunks
 
 TEXTS, FILES = 50_000, (2, 8, 32)
 TEST_TEXTS = 23_149  # as in the papers

@@ -21,12 +21,9 @@ from .kernels.functions import (
 )
 from .kernels.matrix import KernelMatrix
 from .kernels.pairwise import PairwiseKernel
-from .large.chunks import ArrayChunks, fit_chunks
 from .model_selection.search import PegasosSVCCV
-from .rows.cached import CachedRows
 from .rows.choose import make_rows
-from .rows.features import FeatureRows, linear_rows
-from .rows.gram import GramRows
+from .rows.features import linear_rows
 from .solvers.dual_ascent import sdca
 from .solvers.path import RegularizationPath, regularization_path
 from .solvers.pegasos import pegasos
@@ -35,14 +32,10 @@ from .solvers.result import History, Record, Result
 __all__ = [
     "RBF",
     "AdditiveChi2",
-    "ArrayChunks",
-    "CachedRows",
     "Chi2",
     "Constant",
     "Cosine",
     "DelayedInverse",
-    "FeatureRows",
-    "GramRows",
     "History",
     "InverseSquareRoot",
     "Kernel",
@@ -61,7 +54,6 @@ __all__ = [
     "RegularizationPath",
     "Result",
     "Sigmoid",
-    "fit_chunks",
     "linear_rows",
     "load",
     "make_kernel",

@@ -5,8 +5,9 @@ import naive_losses
 import numpy as np
 import pytest
 
-from kpegasos import LinearPegasosSVC, fit_chunks
+from kpegasos import LinearPegasosSVC
 from kpegasos.core.draws import IndexStream
+from kpegasos.large import fit_chunks
 from kpegasos.utils.validation import draw_seed
 
 NAMES = {

@@ -9,19 +9,11 @@ from conftest import make_integers, stream
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
-from kpegasos import (
-    CachedRows,
-    GramRows,
-    KernelMatrix,
-    Linear,
-    Polynomial,
-    linear_rows,
-    losses,
-    make_problem,
-    pegasos,
-)
+from kpegasos import KernelMatrix, Linear, Polynomial, linear_rows, losses, make_problem, pegasos
 from kpegasos.core.state import PegasosOptions
 from kpegasos.rows.budget import cached_mb_needed
+from kpegasos.rows.cached import CachedRows
+from kpegasos.rows.gram import GramRows
 from kpegasos.solvers.pegasos import make_run
 from kpegasos.solvers.stopping import Stopper
 

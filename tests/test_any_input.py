@@ -33,6 +33,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.svm import SVC
 
 import kpegasos
+import kpegasos.large
 from kpegasos import LinearPegasosSVC, PegasosSVC, datasets, reference, theory
 
 MODULES = (kpegasos, theory, datasets, reference)
@@ -53,7 +54,7 @@ VALUES = {
     "Cs": "[0.1, 1.0, 10.0]",
     "K": "X @ X.T",
     "X": "X",
-    "chunks": "kpegasos.ArrayChunks(X, y, chunk_size=10)",
+    "chunks": "kpegasos.large.ArrayChunks(X, y, chunk_size=10)",
     "classes": "[0, 1]",
     "cv": "2",
     "delta": "0.1",

@@ -21,6 +21,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
 import kpegasos
+import kpegasos.large
 from kpegasos import LinearPegasosSVC, PegasosSVC, datasets, losses, plotting, reference, theory
 
 X, Y = make_blobs(60, centers=2, n_features=3, random_state=0)
@@ -60,7 +61,7 @@ def go_on(labels=Y, classes=None, **parameters):
 def chunks(given, *, epochs=None, classes=None, of=LinearPegasosSVC, **parameters):
     model = of(**{"epochs": 1, "random_state": 0} | parameters)
     try:
-        kpegasos.fit_chunks(model, given, epochs=epochs, classes=classes)
+        kpegasos.large.fit_chunks(model, given, epochs=epochs, classes=classes)
     finally:
         assert not hasattr(model, "coef_")
 
@@ -293,6 +294,7 @@ def rows():
 NAMES = {name: getattr(kpegasos, name) for name in kpegasos.__all__ if name != "Playground"}
 NAMES |= {each.__name__.rpartition(".")[2]: each for each in (datasets, reference, theory)}
 NAMES |= {each.__name__: each for each in (plotting.TrainingAnimation, accuracy_score, solutions)}
+NAMES |= {name: getattr(kpegasos.large, name) for name in kpegasos.large.__all__}
 
 
 def assert_refused(call, said):

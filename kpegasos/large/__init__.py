@@ -2,3 +2,7 @@
 
 May import: `kpegasos.estimators` and the rooms below it.
 """
+
+from kpegasos.large.chunks import ArrayChunks, fit_chunks
+
+__all__ = ["ArrayChunks", "fit_chunks"]

@@ -204,7 +204,8 @@ def fit_chunks(
     Examples
     --------
     >>> import numpy as np
-    >>> from kpegasos import ArrayChunks, LinearPegasosSVC, fit_chunks
+    >>> from kpegasos import LinearPegasosSVC
+    >>> from kpegasos.large import ArrayChunks, fit_chunks
     >>> from kpegasos.datasets import make_text_like
     >>> X, y = make_text_like(3000, 500, 0.05, random_state=0)
     >>> model = LinearPegasosSVC(lam=1e-3, epochs=3, random_state=0)

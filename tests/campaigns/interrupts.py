@@ -28,11 +28,11 @@ from kpegasos import (
     LinearPegasosSVC,
     PegasosSVC,
     PegasosSVCCV,
-    fit_chunks,
     make_problem,
     make_rows,
     regularization_path,
 )
+from kpegasos.large import fit_chunks
 from kpegasos.utils import tuning
 from tests.campaigns._remains import check_certificate, check_usable, model_of
 from tests.campaigns.harness import SMALL, pick, power, some

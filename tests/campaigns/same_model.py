@@ -14,9 +14,10 @@ from unittest import mock
 import numpy as np
 from scipy import sparse
 
-from kpegasos import GramRows, KernelMatrix, make_kernel
+from kpegasos import KernelMatrix, make_kernel
 from kpegasos.core.draws import IndexStream
 from kpegasos.losses.base import TIE
+from kpegasos.rows.gram import GramRows
 from kpegasos.utils import threads, tuning
 from kpegasos.utils.validation import draw_seed
 from tests.campaigns import _reference as judge

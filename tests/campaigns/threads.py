@@ -16,7 +16,6 @@ from kpegasos import (
     LinearPegasosSVC,
     PegasosSVC,
     PegasosSVCCV,
-    fit_chunks,
     linear_rows,
     make_problem,
     make_rows,
@@ -25,6 +24,7 @@ from kpegasos import (
     sdca,
 )
 from kpegasos.core.state import PegasosOptions
+from kpegasos.large import fit_chunks
 from kpegasos.solvers.pegasos import make_run
 from kpegasos.solvers.polish import polish
 from kpegasos.solvers.stopping import Stopper

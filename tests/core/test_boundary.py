@@ -9,7 +9,7 @@ from path_cases import beginning as beginning_of_path
 from path_cases import make_path, new_sets
 from scipy import sparse
 
-from kpegasos import FeatureRows, make_rows
+from kpegasos import make_rows
 from kpegasos.core.loops import dual_steps, primal_steps
 from kpegasos.core.path import CELL, follow
 from kpegasos.core.state import Examples, LoopParameters, PegasosOptions, new_state
@@ -23,6 +23,7 @@ from kpegasos.core.views import (
 )
 from kpegasos.core.working_sets import LEFT, add_moves, ascend, new_working_sets
 from kpegasos.rows.base import Steps
+from kpegasos.rows.features import FeatureRows
 from kpegasos.solvers.pegasos import PRIMAL
 
 pytestmark = pytest.mark.pure_python

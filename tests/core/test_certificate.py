@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from kpegasos import GramRows, linear_rows
+from kpegasos import linear_rows
 from kpegasos.core.certificate import (
     Sums,
     additions,
@@ -18,6 +18,7 @@ from kpegasos.core.certificate import (
 from kpegasos.core.state import Examples, Iterate, PegasosOptions, new_state
 from kpegasos.losses import HINGE
 from kpegasos.rows.base import Evaluated
+from kpegasos.rows.gram import GramRows
 
 EPS = np.finfo(np.float64).eps
 

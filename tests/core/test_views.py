@@ -8,10 +8,11 @@ from conftest import stream
 from covering import each_value
 from numpy.testing import assert_allclose, assert_array_equal
 
-from kpegasos import GramRows, make_problem, pegasos
+from kpegasos import make_problem, pegasos
 from kpegasos.core import views
 from kpegasos.core.views import KernelView, add_row, inner, prefetch_draw, touch
 from kpegasos.rows.base import run_loop
+from kpegasos.rows.gram import GramRows
 
 
 class DiagonalView(NamedTuple):

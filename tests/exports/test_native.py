@@ -20,6 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import kpegasos
+import kpegasos.rows.gram
 from kpegasos import (
     RBF,
     Laplacian,
@@ -76,7 +77,7 @@ def results():
     X, y, _ = data(2)
     problem = kpegasos.make_problem(np.where(y == 7, 1.0, -1.0), 0.01)
     rows = kpegasos.make_rows(X, "rbf", gamma=0.1)
-    others = kpegasos.linear_rows(X), kpegasos.GramRows(X @ X.T)
+    others = kpegasos.linear_rows(X), kpegasos.rows.gram.GramRows(X @ X.T)
     tried = [*((rows, step) for step in STEPS), *((each, None) for each in others)]
     solved = [
         kpegasos.pegasos(problem, each, epochs=2, random_state=0, step=step) for each, step in tried

@@ -10,8 +10,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 import kpegasos
-from kpegasos import ArrayChunks, LinearPegasosSVC, LinearPegasosSVR, fit_chunks
+from kpegasos import LinearPegasosSVC, LinearPegasosSVR
 from kpegasos.fitting import features
+from kpegasos.large import ArrayChunks, fit_chunks
 from kpegasos.rows.features import FeatureRows
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -11,8 +11,9 @@ from rejections import refusal
 from scipy import sparse
 from sklearn.base import clone
 
-from kpegasos import ArrayChunks, LinearPegasosSVC, LinearPegasosSVR, fit_chunks
+from kpegasos import LinearPegasosSVC, LinearPegasosSVR
 from kpegasos.datasets import make_text_like
+from kpegasos.large import ArrayChunks, fit_chunks
 
 # The sequence of iterates
 
@@ -137,7 +138,8 @@ def test_several_classes_in_chunks_and_a_second_fit_that_begins_anew(text):
 PROGRAM = """
 import re, sys
 import numpy as np
-from kpegasos import ArrayChunks, LinearPegasosSVC, fit_chunks
+from kpegasos import LinearPegasosSVC
+from kpegasos.large import ArrayChunks, fit_chunks
 
 folder, n_samples = sys.argv[1], int(sys.argv[2])
 X = np.lib.format.open_memmap(f"{folder}/X{n_samples}.npy", "r")

@@ -18,8 +18,9 @@ from chunk_cases import (
 from covering import each_pair
 from numpy.testing import assert_allclose
 
-from kpegasos import ArrayChunks, LinearPegasosSVR, fit_chunks
+from kpegasos import LinearPegasosSVR
 from kpegasos.core.draws import IndexStream
+from kpegasos.large import ArrayChunks, fit_chunks
 from kpegasos.large.chunks import Totals
 from kpegasos.large.dask import fit_dask
 from kpegasos.utils.validation import draw_seed

@@ -12,8 +12,6 @@ from row_cases import BYTES_PER_EXAMPLE, SLACK_MB, X, each_dtype, large_data, pe
 from scipy import sparse
 
 from kpegasos import (
-    CachedRows,
-    GramRows,
     KernelMatrix,
     Linear,
     LinearPegasosSVC,
@@ -35,6 +33,8 @@ from kpegasos.rows.budget import (
     check_budget,
     most_mb_used,
 )
+from kpegasos.rows.cached import CachedRows
+from kpegasos.rows.gram import GramRows
 from kpegasos.utils import tuning
 
 

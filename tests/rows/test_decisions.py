@@ -12,8 +12,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from row_cases import KERNELS, RNG, N, X, each_cache, each_dtype, each_format, make_gram
 from scipy import sparse
 
-from kpegasos import CachedRows, GramRows, KernelMatrix, linear_rows, make_rows
+from kpegasos import KernelMatrix, linear_rows, make_rows
 from kpegasos.rows.base import GramDecisions, KernelDecisions
+from kpegasos.rows.cached import CachedRows
+from kpegasos.rows.gram import GramRows
 
 NEW = RNG.normal(size=(31, 4))
 COEF = np.where(RNG.random(N) < 0.6, RNG.normal(size=N), 0.0)

@@ -10,14 +10,8 @@ from scipy import sparse
 from sklearn.datasets import make_blobs
 from sklearn.model_selection import train_test_split
 
-from kpegasos import (
-    FeatureRows,
-    LinearPegasosSVC,
-    linear_rows,
-    make_problem,
-    pegasos,
-    sdca,
-)
+from kpegasos import LinearPegasosSVC, linear_rows, make_problem, pegasos, sdca
+from kpegasos.rows.features import FeatureRows
 from kpegasos.utils import threads as threads_module
 from kpegasos.utils import tuning
 

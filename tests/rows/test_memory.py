@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
-from kpegasos import RBF, CachedRows, GramRows, KernelMatrix, PegasosSVC
+from kpegasos import RBF, KernelMatrix, PegasosSVC
 from kpegasos.rows import budget as memory
 from kpegasos.rows import memory as spare_memory
 from kpegasos.rows.budget import free_memory
+from kpegasos.rows.cached import CachedRows
+from kpegasos.rows.gram import GramRows
 from kpegasos.rows.memory import KeptMemory, array_of
 
 MEMINFO = "MemTotal:  4000 kB\nMemFree:  100 kB\nMemAvailable:  3000 kB\nHugePages_Total: 0\n"

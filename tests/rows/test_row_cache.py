@@ -10,8 +10,8 @@ from forks import needs_fork, of_child
 from numpy.testing import assert_allclose, assert_array_equal
 from row_cases import N, X, Y, make_gram
 
-from kpegasos import RBF, CachedRows, KernelMatrix, make_problem, pegasos, sdca
-from kpegasos.rows.cached import RowCache, TiledSteps, _parts
+from kpegasos import RBF, KernelMatrix, make_problem, pegasos, sdca
+from kpegasos.rows.cached import CachedRows, RowCache, TiledSteps, _parts
 from kpegasos.utils import tuning
 
 VALUES = KernelMatrix(RBF(0.5), X)

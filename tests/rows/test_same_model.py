@@ -10,18 +10,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs, make_moons
 from solver_cases import finished_run
 
-from kpegasos import (
-    RBF,
-    CachedRows,
-    GramRows,
-    KernelMatrix,
-    Linear,
-    PegasosSVC,
-    make_problem,
-    pegasos,
-)
+from kpegasos import RBF, KernelMatrix, Linear, PegasosSVC, make_problem, pegasos
 from kpegasos.core.averaging import AVERAGES
 from kpegasos.core.problem import primal
+from kpegasos.rows.cached import CachedRows
+from kpegasos.rows.gram import GramRows
 from kpegasos.solvers.dual_ascent import sdca
 from kpegasos.solvers.polish import polish
 

@@ -27,8 +27,9 @@ from solver_cases import (
     steps_for,
 )
 
-from kpegasos import FeatureRows, KernelMatrix, Linear, linear_rows, make_problem, pegasos
+from kpegasos import KernelMatrix, Linear, linear_rows, make_problem, pegasos
 from kpegasos.core.averaging import AVERAGES
+from kpegasos.rows.features import FeatureRows
 from kpegasos.utils import tuning
 
 # --- every way of a run ---

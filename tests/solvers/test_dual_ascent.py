@@ -31,8 +31,6 @@ from solver_cases import (
 
 from kpegasos import (
     RBF,
-    CachedRows,
-    GramRows,
     KernelMatrix,
     LinearPegasosSVC,
     PegasosSVC,
@@ -47,7 +45,9 @@ from kpegasos import (
 from kpegasos.core.averaging import AVERAGES
 from kpegasos.core.draws import IndexStream
 from kpegasos.core.state import PegasosOptions
+from kpegasos.rows.cached import CachedRows
 from kpegasos.rows.features import HeldFactor, StreamedFactor
+from kpegasos.rows.gram import GramRows
 from kpegasos.solvers.dual_ascent import DualAscent
 from kpegasos.solvers.pegasos import make_run
 from kpegasos.solvers.polish import InteriorPointAscent, polish

@@ -15,8 +15,6 @@ from solver_cases import EACH_LOSS, TWO_LOSSES, finished_run
 
 from kpegasos import (
     RBF,
-    CachedRows,
-    GramRows,
     KernelMatrix,
     Linear,
     linear_rows,
@@ -28,6 +26,8 @@ from kpegasos import (
 )
 from kpegasos.core.free_intercept import balance, best_intercept, middle_of
 from kpegasos.core.problem import mean_loss
+from kpegasos.rows.cached import CachedRows
+from kpegasos.rows.gram import GramRows
 from kpegasos.solvers.polish import polish
 
 CORNERS = [losses.Hinge(), losses.EpsilonInsensitive()]

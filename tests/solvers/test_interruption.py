@@ -10,9 +10,10 @@ import pytest
 from numpy.testing import assert_array_equal
 from solver_cases import assert_same_result, make_kernel_rows, noisy, run_pegasos
 
-from kpegasos import RBF, GramRows, linear_rows, make_problem, make_rows, pegasos, sdca
+from kpegasos import RBF, linear_rows, make_problem, make_rows, pegasos, sdca
 from kpegasos.core.state import PegasosOptions, new_state
 from kpegasos.losses import Hinge, SquaredHinge
+from kpegasos.rows.gram import GramRows
 from kpegasos.solvers.driver import TimeSlicer
 from kpegasos.solvers.dual_ascent import DualAscent
 from kpegasos.solvers.pegasos import make_run

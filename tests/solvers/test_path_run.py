@@ -6,7 +6,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from path_cases import GRAM, LABEL, LAMS, OFFSET, POINTS, WEIGHTS, N, optimum
 from solver_cases import Countdown, smallest_cache
 
-from kpegasos import RBF, CachedRows, GramRows, KernelMatrix
+from kpegasos import RBF, KernelMatrix
+from kpegasos.rows.cached import CachedRows
+from kpegasos.rows.gram import GramRows
 from kpegasos.solvers.path import PathRun
 from kpegasos.solvers.stopping import Stopper
 

@@ -11,16 +11,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from solver_cases import Countdown, noisy, smallest_cache
 
-from kpegasos import (
-    CachedRows,
-    GramRows,
-    KernelMatrix,
-    Linear,
-    Sigmoid,
-    linear_rows,
-    make_problem,
-    regularization_path,
-)
+from kpegasos import KernelMatrix, Linear, Sigmoid, linear_rows, make_problem, regularization_path
+from kpegasos.rows.cached import CachedRows
+from kpegasos.rows.gram import GramRows
 from kpegasos.solvers import path as path_module
 from kpegasos.solvers.path import PathRun
 from kpegasos.solvers.stopping import Interrupted, Stopper

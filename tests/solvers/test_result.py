@@ -17,8 +17,9 @@ from solver_cases import (
     run_pegasos,
 )
 
-from kpegasos import GramRows, Problem, linear_rows, make_problem, make_rows, pegasos, sdca
+from kpegasos import Problem, linear_rows, make_problem, make_rows, pegasos, sdca
 from kpegasos.rows.base import RowSource
+from kpegasos.rows.gram import GramRows
 from kpegasos.solvers.polish import polish
 
 X, SIGNS = noisy()

@@ -10,18 +10,10 @@ from scipy import sparse
 from sklearn.datasets import make_blobs, make_moons
 from solver_cases import finished_run
 
-from kpegasos import (
-    GramRows,
-    PegasosSVC,
-    linear_rows,
-    losses,
-    make_problem,
-    make_rows,
-    pegasos,
-    sdca,
-)
+from kpegasos import PegasosSVC, linear_rows, losses, make_problem, make_rows, pegasos, sdca
 from kpegasos.kernels.base import CallableKernel
 from kpegasos.kernels.exact import exact_products
+from kpegasos.rows.gram import GramRows
 from kpegasos.solvers.polish import polish
 from kpegasos.utils.patience import CutShort, heeding
 
