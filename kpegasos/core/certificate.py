@@ -204,22 +204,6 @@ def _sum_rounding(n_samples: int) -> float:
     return (0.5 * n_samples + 16.0) * _EPS
 
 
-@shared
-def objective_bounds(
-    loss: float,
-    squared_norm: float,
-    loss_rounding: float,
-    norm_rounding: float,
-    lam: float,
-    n_samples: int,
-) -> tuple[float, float]:
-    """``P(w)`` as computed, and what it is at most, whatever rounding did."""
-    half = 0.5 * lam
-    objective = half * squared_norm + loss / n_samples
-    error = loss_rounding + half * norm_rounding
-    return objective, objective + error + _sum_rounding(n_samples) * abs(objective)
-
-
 #: Steps of the search along the line; each takes off more than a third of the range.
 _STEPS = 60
 _GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
@@ -423,6 +407,52 @@ def is_impossible(objective: float, bound: float, norm_term: float, norm_roundin
     """
     doubt = _DOUBT * abs(objective)
     return norm_term + norm_rounding < -doubt or bound > objective + doubt
+
+
+@compiled(fastmath=False)
+def judge(
+    examples: Examples,
+    limits: Limits,
+    coef: np.ndarray,
+    margins: np.ndarray,
+    squared_norm: float,
+    loss_rounding: float,
+    norm_rounding: float,
+    lam: float,
+    bound: float,
+) -> tuple[float, float, float, float, bool]:
+    """Judge an iterate.
+
+    Parameters
+    ----------
+    examples : Examples
+    limits : tuple of float
+    coef, margins : ndarray of shape (n_samples,)
+    squared_norm : float
+        ``‖w‖²``.
+    loss_rounding, norm_rounding : float
+        Largest error of the mean loss and of ``‖w‖²``.
+    lam : float
+    bound : float
+        A value that the optimum is known not to be below.
+
+    Returns
+    -------
+    objective, upper_bound : float
+        ``P(w)`` as computed, and what it is at most, whatever rounding did.
+    dual, proven_bound : float
+        Of the best multiple, as computed and in the worst case.
+    impossible : bool
+        Whether they contradict a positive semi-definite kernel.
+    """
+    half, n_samples = 0.5 * lam, coef.size
+    objective = half * squared_norm + total_loss(examples, margins) / n_samples
+    error = loss_rounding + half * norm_rounding
+    upper_bound = objective + error + _sum_rounding(n_samples) * abs(objective)
+    dual, proven = dual_bounds(examples, limits, coef, squared_norm, norm_rounding, lam)
+    least, own_error = max(bound, proven), half * norm_rounding
+    impossible = is_impossible(upper_bound, least, half * squared_norm, own_error)
+    return objective, upper_bound, dual, proven, impossible
 
 
 class Gaps(NamedTuple):

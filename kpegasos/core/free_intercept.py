@@ -26,7 +26,6 @@ and changes w' by ``r R / (lam m)`` at the most.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
@@ -120,13 +119,11 @@ def middle_of(low: float, high: float) -> float:
     return high if math.isinf(low) else 0.5 * (low + high)
 
 
-@compiled(fastmath=False)
+@compiled(fastmath=False, inner=True)
 def _shifted(
-    loss: Any,
+    examples: Examples,
     beta: np.ndarray,
     decisions: np.ndarray,
-    label: np.ndarray,
-    signed: np.ndarray,
     sign: float,
     shift: float,
     out: np.ndarray,
@@ -137,20 +134,44 @@ def _shifted(
     """
     total = rest = 0.0
     for i in range(beta.size):
-        target = beta[i]
-        if signed[i] != 0.0:
-            target = best(loss, beta[i], decisions[i] + sign * shift, label[i], _FLAT)
-            if sign * signed[i] * (target - beta[i]) > 0.0:
+        target, signed = beta[i], examples.signed[i]
+        if signed != 0.0:
+            decision = decisions[i] + sign * shift
+            target = best(examples.loss, beta[i], decision, examples.label[i], _FLAT)
+            if sign * signed * (target - beta[i]) > 0.0:
                 target = beta[i]
         out[i] = target
-        term = sign * signed[i] * target
+        term = sign * signed * target
         before, total = total, total + term
         back = total - before
         rest += (before - (total - back)) + (term - back)
     return total + rest
 
 
-@compiled(fastmath=False)
+#: Places of the β of which too much is left, of that of which too little is, and of the next.
+_MORE, _LESS, _NEXT = 0, 1, 2
+
+
+@compiled(fastmath=False, inner=True)
+def _leaves_more(
+    examples: Examples,
+    beta: np.ndarray,
+    decisions: np.ndarray,
+    sign: float,
+    shift: float,
+    betas: np.ndarray,
+    sums: np.ndarray,
+    rows: np.ndarray,
+) -> bool:
+    """Try a shift, which takes the place of one of the two between which the sum is zero."""
+    row = rows[_NEXT]
+    sums[row] = _shifted(examples, beta, decisions, sign, shift, betas[row])
+    place = _MORE if sums[row] >= 0.0 else _LESS
+    rows[_NEXT], rows[place] = rows[place], row
+    return place == _MORE
+
+
+@compiled(fastmath=False, inner=True)
 def _mixed(
     one: np.ndarray, other: np.ndarray, share: float, signed: np.ndarray, out: np.ndarray
 ) -> tuple[float, float]:
@@ -171,18 +192,19 @@ def _mixed(
     return total + rest, size
 
 
+@compiled(fastmath=False)
 def balance(
-    beta: np.ndarray, decisions: np.ndarray, problem: Problem, negligible: float
+    examples: Examples, beta: np.ndarray, decisions: np.ndarray, negligible: float
 ) -> tuple[np.ndarray, float]:
     """Move β to where ``Σ β_i ω_i s_i`` is zero, all to one side, at the least cost to the dual.
 
     Parameters
     ----------
+    examples : Examples
     beta : ndarray of shape (n_samples,)
         In the box of the loss.
     decisions : ndarray of shape (n_samples,)
         ``<w, φ(x_i)> + b`` with the w of β.
-    problem : Problem
     negligible : float
         What of the sum of the gains is not worth another pass.
 
@@ -193,30 +215,19 @@ def balance(
     left : float
         What rounding leaves of the sum at the most.
     """
-    examples = problem.examples
-    signed, arguments = examples.signed, (examples.loss, beta, decisions, problem.y)
-    tried = np.empty_like(beta)
-    excess, size = _mixed(beta, beta, 1.0, signed, tried)
+    signed, out = examples.signed, np.empty(beta.size)
+    excess, size = _mixed(beta, beta, 1.0, signed, out)
     if excess == 0.0:
-        return beta, 4.0 * _EPS * size
+        return out, 4.0 * _EPS * size
     sign, over = math.copysign(1.0, excess), abs(excess)
-    # What is left at two shifts between which it is zero, and the β there.
-    more, less = (over, beta), (0.0, np.zeros_like(beta))
-
-    def take(shift: float) -> bool:
-        nonlocal more, less
-        out = np.empty_like(beta)
-        found = _shifted(*arguments, signed, sign, shift, out)
-        if found >= 0.0:
-            more = found, out
-        else:
-            less = found, out
-        return found >= 0.0
-
+    betas, rows = np.zeros((3, beta.size)), np.arange(3)
+    betas[_MORE], sums = beta, np.array([over, 0.0, 0.0])
+    of_shifts = betas, sums, rows
     low = high = 0.0
-    towards, step = 1.0 if take(0.0) else -1.0, 1.0
+    is_more = _leaves_more(examples, beta, decisions, sign, 0.0, *of_shifts)
+    towards, step = 1.0 if is_more else -1.0, 1.0
     for _ in range(_DOUBLINGS):
-        is_more = take(towards * step)
+        is_more = _leaves_more(examples, beta, decisions, sign, towards * step, *of_shifts)
         low, high = (towards * step, high) if is_more else (low, towards * step)
         if is_more == (towards < 0.0):
             break
@@ -225,10 +236,12 @@ def balance(
         middle = 0.5 * (low + high)
         if (high - low) * over <= negligible or not low < middle < high:
             break
-        low, high = (middle, high) if take(middle) else (low, middle)
-    share = 1.0 if more[0] == 0.0 else less[0] / (less[0] - more[0])
-    left, size = _mixed(more[1], less[1], share, signed, tried)
-    return tried, abs(left) + 4.0 * _EPS * size
+        is_more = _leaves_more(examples, beta, decisions, sign, middle, *of_shifts)
+        low, high = (middle, high) if is_more else (low, middle)
+    more, less = rows[_MORE], rows[_LESS]
+    share = 1.0 if sums[more] == 0.0 else sums[less] / (sums[less] - sums[more])
+    left, size = _mixed(betas[more], betas[less], share, signed, out)
+    return out, abs(left) + 4.0 * _EPS * size
 
 
 def dual_bounds(
@@ -265,7 +278,7 @@ def dual_bounds(
     beta = np.clip(theta * unit * coef, loss.lower, loss.upper)
     own = theta * (margins - intercept)
     norm = theta * theta * unit * max(0.0, squared_norm)
-    balanced, left = balance(beta, own + intercept, problem, _NEGLIGIBLE * norm)
+    balanced, left = balance(examples, beta, own + intercept, _NEGLIGIBLE * norm)
     # All that follows is n_samples times what it is in D.
     total, size = gain_sums(examples, 1.0, balanced)
     taken = (beta - balanced) * examples.signed

@@ -19,12 +19,10 @@ from typing import NamedTuple
 import numpy as np
 
 from kpegasos.core.certificate import (
-    dual_bounds,
     evaluate_held,
+    judge,
     limits_of,
-    objective_bounds,
     start_ascent,
-    total_loss,
 )
 from kpegasos.core.state import INHERITED, STEPS, Examples, Iterate, LoopState
 from kpegasos.core.views import HeldRows, KernelView
@@ -244,11 +242,8 @@ def _end(path: Path, state: LoopState, examples: Examples, cell: int) -> None:
     iterate = Iterate(1.0 / (lam * n_samples), 0.0, 0.0, nothing, nothing)
     known = path.rounding, path.largest, _LIMITS
     sums = _evaluate_held(state, examples, iterate, *known, coef, margins)
-    norm, of_loss, of_norm = sums[:3]
-    loss = total_loss(examples, margins)
-    objective, upper = objective_bounds(loss, norm, of_loss, of_norm, lam, n_samples)
-    _, proven = dual_bounds(examples, _LIMITS, coef, norm, of_norm, lam)
-    for place, number in enumerate((*sums, objective, upper, proven)):
+    of = judge(examples, _LIMITS, coef, margins, sums[0], sums[1], sums[2], lam, 0.0)
+    for place, number in enumerate((*sums, of[0], of[1], of[3])):
         numbers[place] = number
     numbers[N_SETS] = path.counts[CELL_SETS]
     path.counts[CELL] += 1

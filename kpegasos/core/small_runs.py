@@ -18,16 +18,13 @@ from kpegasos.core.averaging import weight_of
 from kpegasos.core.certificate import (
     SMALL,
     Gaps,
-    dual_bounds,
     dual_value,
     evaluate_held,
     gaps_of,
-    is_impossible,
     is_mostly_rounding,
+    judge,
     limits_of,
-    objective_bounds,
     start_ascent,
-    total_loss,
 )
 from kpegasos.core.draws import draw_epochs
 from kpegasos.core.loops import primal_steps
@@ -175,13 +172,11 @@ def _evaluate(run: _Run, state: LoopState, iterate: Iterate, into: _Evaluated) -
     norm, of_loss, of_norm, _, number = _evaluate_held(
         state, run.examples, iterate, run.rounding, run.largest, _LIMITS, coef, into.margins
     )
-    loss = total_loss(run.examples, into.margins)
-    objective, upper = objective_bounds(loss, norm, of_loss, of_norm, lam, coef.size)
-    dual, proven = dual_bounds(run.examples, _LIMITS, coef, norm, of_norm, lam)
+    sizes = norm, of_loss, of_norm, lam, bounds[1]
+    found = judge(run.examples, _LIMITS, coef, into.margins, *sizes)
+    objective, upper, dual, proven, impossible = found
     bounds[0], bounds[1] = max(bounds[0], dual), max(bounds[1], proven)
     into.of[0], into.of[1], into.of[2], into.of[3] = objective, upper, norm, number
-    half = 0.5 * lam
-    impossible = is_impossible(upper, bounds[1], half * norm, half * of_norm)
     return math.isfinite(upper) and not impossible
 
 

@@ -28,14 +28,12 @@ from kpegasos.core.averaging import has_clock_over_t
 from kpegasos.core.certificate import (
     SMALL,
     Gaps,
-    dual_bounds,
     gaps_of,
     is_impossible,
     is_mostly_rounding,
+    judge,
     limits_of,
-    objective_bounds,
     slopes,
-    total_loss,
 )
 from kpegasos.core.draws import IndexStream
 from kpegasos.core.problem import Problem
@@ -241,20 +239,20 @@ class Certifier:
         norm, of_norm = evaluated.squared_norm, evaluated.norm_rounding
         coef, margins = map(np.ascontiguousarray, (evaluated.coef, evaluated.margins))
         require_shapes(problem.y.shape, coef=coef, margins=margins)
-        loss, errors = total_loss(self._examples, margins), (evaluated.loss_rounding, of_norm)
-        objective, upper = objective_bounds(loss, norm, *errors, problem.lam, coef.size)
+        sizes = norm, evaluated.loss_rounding, of_norm, problem.lam, state.proven_bound
+        judged = judge(self._examples, self._limits, coef, margins, *sizes)
+        objective, upper, best, proven, impossible = judged
         if state.certified:
             if problem.free_intercept:
-                dual, proven = self._dual_with_intercept(evaluated)
-            else:
-                of_problem = self._examples, self._limits
-                dual, proven = dual_bounds(*of_problem, coef, norm, of_norm, problem.lam)
+                best, proven = self._dual_with_intercept(evaluated)
+                impossible = True  # maybe
+            dual = best
             state.best_dual = max(state.best_dual, dual)
             state.proven_bound = max(state.proven_bound, proven)
         found = Evaluation(evaluated, objective, upper, dual, settled)
         if not settled and (self._best_dual is None or not dual <= self._best_dual.dual):
             self._best_dual = found
-        if state.certified and self._is_impossible(found):
+        if impossible and state.certified and self._is_impossible(found):
             if self._indefinite is not None:
                 raise ValueError(self._indefinite)
             state.certified = False

@@ -122,7 +122,7 @@ def test_balanced_coefficients_meet_the_constraint_inside_the_box(loss, seed):
     rng = np.random.default_rng(seed)
     decisions, signed = rng.normal(size=len(K)), problem.examples.signed
     beta = np.clip(rng.normal(size=len(K)), loss.lower, loss.upper)
-    found, left = balance(beta, decisions, problem, 0.0)
+    found, left = balance(problem.examples, beta, decisions, 0.0)
     assert loss.lower <= found.min()
     assert found.max() <= loss.upper
     assert abs(math.fsum(found * signed)) <= left
@@ -135,7 +135,7 @@ def test_balanced_coefficients_meet_the_constraint_inside_the_box(loss, seed):
 def test_balance_takes_from_those_that_lose_least():
     problem = make_problem([1, 1, 1, -1], 0.1, free_intercept=True)
     decisions = np.array([0.5, 1.0, 1.5, -1.0])  # slacks 0.5, 0, -0.5
-    found, _ = balance(np.array([1.0, 1.0, 1.0, 1.0]), decisions, problem, 0.0)
+    found, _ = balance(problem.examples, np.ones(4), decisions, 0.0)
     assert_allclose(found, [1.0, 0.0, 0.0, 1.0], atol=1e-12)
 
 
