@@ -260,7 +260,7 @@ def every_experiment(root: Path) -> str:
         if name in FINDINGS:
             told = f"[What came out](findings/{name}.md)"
         command = f"`python -m experiments {name}`: {origin(own['meta'])}."
-        parts = (summaries[name], f"![{summaries[name]}]({figure})", told, command)
+        parts = (summaries[name], f"![{name.replace('_', ' ')}]({figure})", told, command)
         sections += [f"### `{name}`", *filter(None, parts)]
     return "\n\n".join(sections)
 
