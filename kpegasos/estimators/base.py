@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import cache, wraps
 from inspect import signature
@@ -217,7 +218,9 @@ class BasePegasos(
             stopper.presses_kept = 0  # there is no model to wait for yet
             callbacks = CallbackObserver.of(self, X, y, sample_weight)
             settings = settings_of(self)
-            with at_work(settings.n_jobs), stopper.paying(settings.max_kernel_evaluations):
+            n_jobs = settings.n_jobs
+            threads = nullcontext() if n_jobs is None else at_work(n_jobs)
+            with threads, stopper.paying(settings.max_kernel_evaluations):
                 X, y = self._validate(X, y, reset=not self._continues())
                 weight, observers = self._set_aside(X, y, some_weight(sample_weight, X))
                 if callbacks is not None:

@@ -90,6 +90,8 @@ class Settings:
     warm_start, verbose : bool
     n_jobs : int or None
     loss : Loss
+    free_intercept : bool
+        Whether the intercept is not regularised.
     counts : bool
         Whether coefficients of a run are numbers of violations.
     own : dict
@@ -112,18 +114,9 @@ class Settings:
     max_kernel_evaluations: int | None
     n_jobs: int | None
     loss: Any
+    free_intercept: bool
     counts: bool
     own: dict[str, Any]
-
-    @property
-    def free_intercept(self) -> bool:
-        """Whether the intercept is not regularised."""
-        return bool(self.own["fit_intercept"] == "free")
-
-    @property
-    def is_limited(self) -> bool:
-        """Whether time or kernel values may end a fit."""
-        return self.max_time is not None or self.max_kernel_evaluations is not None
 
     def epochs_of(self, n_samples: int, *, n_values: float = 0.0, is_costly: bool = False) -> float:
         """Epochs of a Pegasos run over so many examples, whose kernel values may be costly.
@@ -259,6 +252,13 @@ def _plain_parameters(estimator: Any) -> dict[str, Any]:
     return plain
 
 
+#: Parameters that are settings as they are; None where an estimator does not have them.
+_AS_THEY_ARE = (
+    "C", "lam", "n_steps", "checkpoints", "polish", "warm_start", "verbose", "max_time",
+    "max_kernel_evaluations", "n_jobs",
+)  # fmt: skip
+
+
 def settings_of(estimator: Any) -> Settings:
     """Plain parameters of an estimator.
 
@@ -280,23 +280,16 @@ def settings_of(estimator: Any) -> Settings:
     if regression or not (isinstance(plain["loss"], str) and plain["loss"] == "hinge"):
         loss = make_loss(plain["loss"], regression=regression, epsilon=get("epsilon"))
         options, hinge = options_for(loss, options), is_hinge(loss)
+    as_they_are: dict[str, Any] = {name: get(name) for name in _AS_THEY_ARE}
     return Settings(
+        **as_they_are,
         options=options,
-        C=plain["C"],
-        lam=plain["lam"],
         intercept_scaling=plain["intercept_scaling"] if plain["fit_intercept"] else 0.0,
-        n_steps=plain["n_steps"],
         epochs=AUTO_EPOCHS if auto_epochs else plain["epochs"],
         shortened=shortened,
-        checkpoints=plain["checkpoints"],
-        polish=polish,
-        warm_start=plain["warm_start"],
-        verbose=plain["verbose"],
         tol=POLISH_TOL if polish and plain["tol"] is None else plain["tol"],
-        max_time=plain["max_time"],
-        max_kernel_evaluations=get("max_kernel_evaluations"),
-        n_jobs=get("n_jobs"),
         loss=loss,
+        free_intercept=plain["fit_intercept"] == "free",
         counts=hinge and not options.projection and options.step is None,
         own=plain,
     )

@@ -35,11 +35,11 @@ from kpegasos.solvers.dual_ascent import INDEFINITE, DualAscent
 from kpegasos.solvers.pegasos import Checkpoints, PegasosRun, make_run, total_steps
 from kpegasos.solvers.polish import ascent_after, polished, seconds_of_first_moves
 from kpegasos.solvers.result import Result, Results
-from kpegasos.solvers.small import SmallResults, train_small
+from kpegasos.solvers.small import train_small
 from kpegasos.solvers.stopping import CUT_SHORT, PAUSED, Stopper
 from kpegasos.utils import tuning
 from kpegasos.utils.patience import CutShort, heed, heeding
-from kpegasos.utils.threads import even_ranges, n_threads, parallel_for
+from kpegasos.utils.threads import n_threads, parallel_for
 from kpegasos.utils.validation import warn_caller
 
 #: Called at each checkpoint with the number of a pair, its run, and how much of the pair, from 0 to
@@ -354,9 +354,9 @@ class Turns:
     ) -> None:
         self.threads, self._lock = threads, Lock()
         self._squares = sizes.astype(np.float64) ** 2
-        self._is_limited = settings.is_limited and len(numbers) > 1
         # Of values that are paid for each pair has those of a first step.
         self._is_first = settings.max_kernel_evaluations is not None
+        self._is_limited = len(numbers) > 1 and (self._is_first or settings.max_time is not None)
         order = sorted(numbers, key=sizes.__getitem__) if self._is_limited else numbers
         self._waiting, self._later = deque(order), deque[int]()
         self._needed: dict[int, float] = {}
@@ -418,10 +418,12 @@ def train_each(plan: FitPlan, stopper: Stopper, update: Update) -> Results:
     plan.prepare(stopper)
     numbers: Sequence[int] = range(len(plan.pairs))
     threads, found = plan.n_threads(), None
-    if not (plan.in_step or plan.settings.verbose or plan.settings.warm_start):
-        found = _train_small(plan, stopper, threads)
-    if found is not None:
+    if (small := small_pairs(plan)) is not None:
+        polished, before = bool(plan.settings.polish), plan.seconds_before
+        found = train_small(small, stopper, threads, polished=polished, seconds_before=before)
         numbers = found.left
+        if not numbers:
+            return found
     n_at_once = len(plan.pairs) if plan.keeps_rows else threads
 
     def begin(number: int) -> PairTraining:
@@ -541,24 +543,6 @@ _MOST_POINTS = 128
 _AVERAGES = {None: -1, "weighted": 0, "uniform": 1}
 
 
-def _train_small(plan: FitPlan, stopper: Stopper, threads: int) -> SmallResults | None:
-    """Return results of pairs of few examples, if their kernel values are there."""
-    pairs = small_pairs(plan)
-    if pairs is None:
-        return None
-
-    def share_out(work: Callable[[int, int], None], n_pairs: int) -> None:
-        parallel_for(work, even_ranges(n_pairs, threads))
-
-    return train_small(
-        pairs,
-        stopper,
-        polished=bool(plan.settings.polish),
-        seconds_before=plan.seconds_before,
-        share_out=share_out,
-    )
-
-
 def small_pairs(plan: FitPlan) -> SmallPairs | None:
     """Return the pairs of a fit for `kpegasos.solvers.small`; None if it is not for them.
 
@@ -572,6 +556,7 @@ def small_pairs(plan: FitPlan) -> SmallPairs | None:
         whole.positive_definite
         and whole.gram.flags.carray
         and settings.counts
+        and not (settings.verbose or settings.warm_start)
         and isinstance(settings.polish, bool)
         and not settings.free_intercept
         and options.batch_size == 1
@@ -642,8 +627,9 @@ def report_end(name: str, results: Results, stopper: Stopper, plan: FitPlan) -> 
     UserWarning
         If columns of X, or the targets, leave little to be learnt.
     """
+    statuses = results.column("status")
     if stopper.interrupted:
-        cut = _with_status(results, "interrupted")
+        cut = [results[k] for k, of in enumerate(statuses) if of == "interrupted"]
         raise KeyboardInterrupt(
             f"{name} was stopped by Ctrl-C {_where(cut or results, plan)}; "
             f"the estimator holds the model reached so far."
@@ -660,10 +646,12 @@ def report_end(name: str, results: Results, stopper: Stopper, plan: FitPlan) -> 
         return
     told = ""
     for status, reason in _STOPPED.items():
-        cut = _with_status(results, status) if status != "completed" or tol is not None else []
-        if status == "completed":
+        if status == "completed" and tol is None:
+            continue
+        cut = [results[k] for k, of in enumerate(statuses) if of == status]
+        if status == "completed" and tol is not None:
             # The last look, without rounding, may have found more than was known before.
-            cut = [result for result in cut if tol is not None and not result.relative_gap <= tol]
+            cut = [result for result in cut if not result.relative_gap <= tol]
         if cut:
             told = f"{reason} {_where(cut, plan)}; the model reached so far is returned"
             warn_caller(f"{name} {told}{_remedy(cut, plan)}.", ConvergenceWarning)
@@ -677,10 +665,6 @@ def report_end(name: str, results: Results, stopper: Stopper, plan: FitPlan) -> 
         warn_caller(f"{name} {text}")
     if plan.pairs.loss.regression and (text := _of_targets(plan.pairs[0].problem, results[0])):
         warn_caller(f"{name} {text}")
-
-
-def _with_status(results: Results, status: str) -> list[Result]:
-    return [results[k] for k, of in enumerate(results.column("status")) if of == status]
 
 
 #: Relative gaps beyond which a polish that was short of time has not come far, and a model is no

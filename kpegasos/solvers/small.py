@@ -7,7 +7,7 @@ object of a run, and a `Result` or a `History` only where somebody asks for one.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, SupportsIndex, overload
 
@@ -19,6 +19,7 @@ from kpegasos.solvers.polish import shape_of_sets
 from kpegasos.solvers.result import History, Result, Results
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
+from kpegasos.utils.threads import even_ranges, parallel_for
 
 #: Pairs of the first call, and how many times as many the next may have.
 _FIRST_CALL, _MOST_GROWTH = 4, 4
@@ -152,10 +153,10 @@ class SmallResults(Results):
 def train_small(
     pairs: SmallPairs,
     stopper: Stopper,
+    threads: int,
     *,
     polished: bool,
     seconds_before: float,
-    share_out: Callable[[Callable[[int, int], None], int], None],
 ) -> SmallResults:
     """Train all pairs but those that are left to the drivers.
 
@@ -165,12 +166,12 @@ def train_small(
     stopper : Stopper
         Asked between calls of about 20 ms. If there is reason to stop, each run that is left does
         a few steps, so that every pair has a model.
+    threads : int
+        At the most.
     polished : bool
         Whether dual ascent follows.
     seconds_before : float
         Seconds that the first pair has as its own.
-    share_out : callable
-        ``share_out(work, n_pairs)`` calls ``work(first, last)`` for ranges of pairs, on threads.
     """
     results = SmallResults(pairs, seconds_before)
     sets = None
@@ -178,7 +179,8 @@ def train_small(
         sizes = np.zeros(len(pairs.points), dtype=np.int64)
         sizes[pairs.kind] = np.diff(pairs.ends)
         sets = np.array([shape_of_sets(size, size) for size in sizes.tolist()])
-    share_out(partial(_train_range, pairs, results, stopper, sets), len(results))
+    work = partial(_train_range, pairs, results, stopper, sets)
+    parallel_for(work, even_ranges(len(results), threads))
     results.set_intercepts(pairs.offset)
     return results
 
