@@ -103,7 +103,7 @@ def test_marker_that_is_wrong_is_refused(bench, page, message):
 def test_claims_stand_below_their_figure_and_are_counted(bench):
     bench("line")
     text = every_experiment(bench.root)
-    assert "### `line`\n\nA line through the origin.\n\n![A line" in text
+    assert "### `line`\n\nA line through the origin.\n\n![line]" in text
     assert "](../figures/line.png)\n\n- ✓ **It rises.** (Zhou) It ends at 1.0." in text
     assert "1 say that the claim holds here (✓), 0 that it holds in part" in verdicts(bench.root)
     path = bench.folder / "results" / "line.json"
