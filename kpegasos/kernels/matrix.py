@@ -13,7 +13,6 @@ import math
 from collections.abc import Callable
 from copy import copy
 from functools import cached_property
-from threading import Lock
 from typing import Any, ClassVar
 
 import numpy as np
@@ -41,7 +40,7 @@ from kpegasos.kernels.pairwise import PlacedKernel
 from kpegasos.utils import tuning
 from kpegasos.utils.boundary import as_indices, require_range, require_shape
 from kpegasos.utils.patience import heed
-from kpegasos.utils.threads import even_ranges, parallel_for, threads_for
+from kpegasos.utils.threads import even_ranges, lock_of, parallel_for, threads_for
 from kpegasos.utils.validation import (
     as_choice,
     canonical_rows,
@@ -152,7 +151,6 @@ class KernelMatrix:
         # A kernel that claims no more has no certificate that could be false.
         self._is_checked = is_foreign(kernel) and bool(kernel.positive_definite)
         self._packed: PackedKernel | None = None
-        self._lock = Lock()
         self.pace = pace_of(kernel, X)
         self._predicts = predicts
         self._choose_dtypes(np.dtype(dtypes["row_dtype"] or self.X.dtype), dtypes["work_dtype"])
@@ -560,7 +558,7 @@ class KernelMatrix:
 
     def packed(self) -> PackedKernel:
         """Return all points, packed when first asked for; only where `can_pack`."""
-        with self._lock:
+        with lock_of(self):
             if self._packed is None:
                 self._packed = self._pack(self.n_samples, self.own)
         return self._packed

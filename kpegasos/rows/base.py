@@ -171,6 +171,29 @@ class Evaluated(NamedTuple):
         """Whether the intercept is free, and has been found."""
         return self.intercept is not None
 
+    @property
+    def image(self) -> np.ndarray:
+        """Its image: the primal vector, or margins without an intercept that is free."""
+        if self.vector is not None:
+            return self.vector
+        return self.margins if self.intercept is None else self.margins - self.intercept
+
+    def primal(self, examples: Examples, kernel_offset: float) -> tuple[np.ndarray | None, float]:
+        """Return weights of shape (n_features,) if rows are features, and the intercept.
+
+        Parameters
+        ----------
+        examples : Examples
+        kernel_offset : float
+            ``B²`` of the rows.
+        """
+        w, intercept = None, self.intercept
+        if self.vector is not None:
+            w, of_constant = self.vector[:-1], kernel_offset**0.5 * float(self.vector[-1])
+        else:
+            of_constant = kernel_offset * float((self.coef * examples.signed).sum())
+        return w, of_constant if intercept is None else intercept
+
 
 class Factor(ABC):
     """A matrix Z of as many rows as there are examples, in float64.
@@ -409,7 +432,7 @@ class RowSource(ABC):
     ----------
     n_samples : int
     image_kind : {"margins", "vector"}
-        What the image that `advance` maintains is.
+        What the image that `advance` maintains is; of a vector, `evaluate` is a pass over the data.
     image_size : int
         Its length.
     row_capacity : int
@@ -423,8 +446,6 @@ class RowSource(ABC):
         Seconds of a kernel value that is computed, with all that is done with it, at the best.
     is_costly : bool
         Whether kernel values cost more than whatever else a solver does, and are kept for all.
-    cheap_evaluation : bool
-        Whether `evaluate` costs no pass over the data.
     evaluations : int
         Kernel values computed so far.
     unclaimed : int
@@ -445,7 +466,6 @@ class RowSource(ABC):
     computes_as_asked: bool = False
     pace: float = math.inf
     is_costly: bool = False
-    cheap_evaluation: bool = True
     tolerated_error: float = 0.0
     evaluations: int = 0
     unclaimed: int = 0
@@ -480,19 +500,11 @@ class RowSource(ABC):
         constant: the feature's part, and ``shift``, which has been added to the image.
         """
 
-    @abstractmethod
-    def primal(self, evaluated: Evaluated, examples: Examples) -> tuple[np.ndarray | None, float]:
-        """Return weights of shape (n_features,) if rows are features, and the intercept."""
-
     def decisions(
         self, coef: np.ndarray, w: np.ndarray | None, intercept: float
     ) -> Decisions | None:
         """Make what decides on new examples for a model of these rows; None where nothing can."""
         return None
-
-    @abstractmethod
-    def image_of(self, evaluated: Evaluated) -> np.ndarray:
-        """Image of an iterate, of shape (image_size,), without an intercept that is free."""
 
     def settle(
         self,
@@ -517,7 +529,7 @@ class RowSource(ABC):
 
     @property
     def holds_sets(self) -> bool:
-        """Tell whether kernel rows can be had for a working set."""
+        """Whether kernel rows can be had for a working set."""
         return self.row_capacity >= min(4, self.n_samples)
 
     def check_length(self, n_samples: int) -> None:
@@ -605,7 +617,7 @@ _DOUBT = 1e-5
 
 
 def may_be_definite(diagonal: np.ndarray) -> bool:
-    """Tell whether a kernel with these values of points with themselves may be semi-definite."""
+    """Check whether a kernel with these values of points with themselves may be semi-definite."""
     return bool(diagonal.min(initial=0.0) >= -_DOUBT * np.abs(diagonal).max(initial=0.0))
 
 
@@ -765,19 +777,9 @@ class KernelSource(RowSource):
             + 0.5 * signed.size * _EPS * size_of_terms,
         )
 
-    def primal(self, evaluated: Evaluated, examples: Examples) -> tuple[np.ndarray | None, float]:
-        """No weights, and the intercept."""
-        if evaluated.intercept is not None:
-            return None, evaluated.intercept
-        return None, self.kernel_offset * float((evaluated.coef * examples.signed).sum())
-
     def decisions(self, coef: np.ndarray, w: np.ndarray | None, intercept: float) -> Decisions:
         """Return sums over the support: of the kernel's values, or of values that are given."""
         return kernel_decisions(self.points, coef, intercept)
-
-    def image_of(self, evaluated: Evaluated) -> np.ndarray:
-        """Return margins."""
-        return evaluated.margins - evaluated.intercept if evaluated.is_free else evaluated.margins
 
     def close(self) -> None:
         """Give back what was granted."""

@@ -110,12 +110,12 @@ class RowCache:
             self._forget_counts()
 
     def missing(self, members: np.ndarray) -> np.ndarray:
-        """Tell whether the row of each member is missing."""
+        """Check whether the row of each member is missing."""
         return self.view.slots[members] < 0
 
     @property
     def is_full(self) -> bool:
-        """Tell whether every slot has a row."""
+        """Whether every slot has a row."""
         return self._filled == self._owner.size
 
     def ensure(self, members: np.ndarray, t: int) -> KernelView:
@@ -408,7 +408,7 @@ class TiledSteps:
         return max(k, min(self.tile_draws, left, most) // k * k)
 
     def are_better(self, steps: Steps, draws: np.ndarray) -> bool:
-        """Tell whether the next draws are better done by tiles than one by one, with all rows held.
+        """Check whether the next draws are better done by tiles than one by one, from rows held.
 
         One by one, each violator is added on its own. In the first epoch its row is missing, and
         forecasts of other violators are mostly wrong.

@@ -176,7 +176,6 @@ class FeatureRows(RowSource, unchanging=True):
     """
 
     image_kind = "vector"
-    cheap_evaluation = False
 
     def __init__(
         self,
@@ -249,7 +248,7 @@ class FeatureRows(RowSource, unchanging=True):
         """Compute once more the vector of the coefficients, and bound its rounding closely."""
         signed = evaluated.coef * examples.signed
         features, sizes = np.zeros((2, self.image_size - 1))
-        vector = np.abs(self.image_of(evaluated))
+        vector = np.abs(evaluated.image)
         constant = abs(evaluated.intercept or 0.0) + self.intercept_scaling * vector[-1]
         margin_sizes = np.full(self.n_samples, constant)
         for part in self.parts(copies=6):  # of which some in float64
@@ -290,24 +289,11 @@ class FeatureRows(RowSource, unchanging=True):
         image[-1] += step / self.intercept_scaling
         return 0.0
 
-    def primal(self, evaluated: Evaluated, examples: Examples) -> tuple[np.ndarray | None, float]:
-        """Return weights of the features, and the intercept."""
-        vector, intercept = self.image_of(evaluated), evaluated.intercept
-        if intercept is None:
-            intercept = self.intercept_scaling * float(vector[-1])
-        return vector[:-1], intercept
-
     def decisions(
         self, coef: np.ndarray, w: np.ndarray | None, intercept: float
     ) -> Decisions | None:
         """Return decisions by the weights of the features."""
         return None if w is None else FeatureDecisions(w, intercept)
-
-    def image_of(self, evaluated: Evaluated) -> np.ndarray:
-        """Return the primal vector."""
-        if evaluated.vector is None:
-            raise ValueError("evaluated must come from feature rows, got kernel rows instead")
-        return evaluated.vector
 
     def parts(self, copies: int = 1) -> Iterator[slice]:
         """Return ranges of examples whose rows are gathered together, and copied so many times."""
@@ -361,7 +347,7 @@ class FeatureRows(RowSource, unchanging=True):
         return result
 
     def factor(self) -> Factor | None:
-        """Give rows with their constant feature, held if they are few; None if columns are many."""
+        """Return rows with their constant feature, held if they are few; None for many columns."""
         height, width = self.n_samples, self.image_size
         if min(height, width) > tuning.MOST_COLUMNS:
             return None

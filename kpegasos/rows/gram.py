@@ -193,7 +193,7 @@ def _values_of(gram: np.ndarray, members: np.ndarray) -> np.ndarray:
 
 
 def _is_symmetric(values: KernelMatrix) -> bool:
-    """Tell whether kernel values are symmetric to the last bit."""
+    """Check whether kernel values are symmetric to the last bit."""
     kernel = values.kernel
     own = isinstance(kernel, InnerProductKernel) and kernel.symmetric
     return own and values.can_pack and gemm.IMPLEMENTATION == "compiled"

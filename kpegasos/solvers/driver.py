@@ -282,7 +282,7 @@ class Certifier:
         if problem.loss.regression:
             own += 2.0 * _EPS * (np.abs(margins) + np.abs(problem.y))
         if problem.offset != 0.0:
-            _, intercept = self._rows.primal(evaluated, examples)
+            _, intercept = evaluated.primal(examples, self._rows.kernel_offset)
             own += 0.5 * _EPS * abs(intercept + problem.offset)
         each = evaluated.margin_rounding + own
         steepest, known = slopes(examples, margins, each), 0.0
@@ -303,7 +303,7 @@ class Certifier:
         return free_intercept.dual_bounds(
             evaluated.coef,
             evaluated.margins,
-            self._rows.primal(evaluated, self._examples)[1],
+            evaluated.primal(self._examples, self._rows.kernel_offset)[1],
             evaluated.squared_norm,
             evaluated.norm_rounding,
             evaluated.margin_rounding + self._intercept_rounding(evaluated),
@@ -727,7 +727,7 @@ class SolverRun(ABC):
         if self.finished:
             self._close_history(final, gaps)
         coef = final.coef * self.examples.signed
-        w, intercept = self.rows.primal(final.evaluated, self.examples)
+        w, intercept = final.evaluated.primal(self.examples, self.rows.kernel_offset)
         return Result(
             alpha=told.alpha,
             coef=coef,

@@ -176,7 +176,7 @@ class DualAscent(SolverRun):
             # A key of its own: the ascent draws what the run would not have drawn.
             (*run.state.spawn_key, 0, 0),
         )
-        image = np.ascontiguousarray(rows.image_of(evaluated))
+        image = np.ascontiguousarray(evaluated.image)
         iterate = np.ascontiguousarray(evaluated.coef), image, evaluated.squared_norm
         theta = start_ascent(state.loop, run.examples, limits_of(loss), *iterate, lam)
         # An addition of an ascent may come to the sum of all β, over lam m.
@@ -193,7 +193,7 @@ class DualAscent(SolverRun):
         ascent.draws_before = run.state.steps * run.state.options.batch_size
         if problem.free_intercept:  # which is that of the run, whatever β is multiplied by
             of_feature = rows.kernel_offset * float(evaluated.coef @ run.examples.signed)
-            _, intercept = rows.primal(evaluated, run.examples)
+            _, intercept = evaluated.primal(run.examples, rows.kernel_offset)
             move = problem.lam * problem.y.size * intercept
             ascent.shift = move - theta * lam * problem.y.size * of_feature
             inherited += rows.move_image(state.loop.image, move, ascent.shift)

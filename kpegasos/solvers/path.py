@@ -296,7 +296,7 @@ def _by_ascents(
             to_w = Iterate(1.0 / (own.lam * n_samples))
             with alone_with(rows):
                 (evaluated,) = rows.evaluate([to_w], before, own.examples)
-            iterate = evaluated.coef, rows.image_of(evaluated), evaluated.squared_norm
+            iterate = evaluated.coef, evaluated.image, evaluated.squared_norm
             start_ascent(state.loop, own.examples, limits_of(own.loss), *iterate, own.lam)
             state.loop.counters[INHERITED] = before.counters[[STEPS, INHERITED]].sum()
         ascent = InteriorPointAscent(own, rows, state, max_epochs=max_epochs)

@@ -340,7 +340,7 @@ def make_run(
     last = first + total_steps(n_steps, epochs, problem.y.size, options.batch_size)
     if tol is not None and checkpoints is None:
         epoch_steps = problem.y.size / options.batch_size
-        cheap = rows.cheap_evaluation
+        cheap = rows.image_kind == "margins"
         checkpoints = "epoch" if cheap else growing_steps(first, last, epoch_steps)
     points = Checkpoints(checkpoints, first, last, problem.y.size, options.batch_size)
     return PegasosRun(problem, rows, state, points)

@@ -58,12 +58,6 @@ class DenseRows(RowSource):
             for coef, margin in zip(coefs, margins, strict=True)
         ]
 
-    def primal(self, evaluated, examples):
-        return None, 0.0
-
-    def image_of(self, evaluated):
-        return evaluated.margins
-
 
 each_kind = pytest.mark.parametrize("holds_rows", [False, True])
 
