@@ -567,7 +567,7 @@ def plot(results: Row) -> plots.Figure:
     left.axvline(1, color=plots.GREY, linewidth=1, linestyle=":")
     left.set(yscale="log", xlim=(0, 2.5), xlabel="kernel values / least for a certificate")
     left.set(ylabel="certified relative gap", title="median and range of the sets")
-    left.legend(fontsize=9, loc="lower left")
+    left.legend(fontsize=9, loc="lower right", bbox_to_anchor=(1.0, 0.14))
     beyond = 2 * SHARES[-1]
     for height, (method, look) in enumerate(LOOKS.items()):
         shares = np.minimum([_needed(results, name, method) for name in results["sizes"]], beyond)

@@ -218,6 +218,8 @@ def plot(results: Row) -> plots.Figure:
             plots.beside(ax, duration(seconds), (seconds, height), (8, 0), fontsize=9.5)
         ax.axhspan(len(NOW) - 0.5, len(names) - 0.5, color="0.94", zorder=0)
         plots.log_x(ax, xlabel="seconds to ε", xlim=(0.03, 5e5))
+        ax.set_xticks(np.logspace(-1, 5, 7))
+        ax.tick_params(axis="x", labelsize=9)
         title = f"{row['data']}, ε = {row['epsilon']:g}\nerror at optimum "
         title += f"{row['error_at_optimum']:.2%}\npublished {row['published_error']:.2%}"
         ax.set_title(title, fontsize=10)

@@ -144,7 +144,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
                 plots.band(ax, k, excess / own[0]["suboptimality"], color=color, **style)
             ax.axhline(2, color=plots.GREY, linewidth=1, linestyle=":")
             plots.log_log(ax, title=f"{title}\n{words}")
-    plots.outer_labels(axes, "batch size k", "f − f*, over that of k = 1")
+    plots.outer_labels(axes, "batch size k", "f − f*, over its value at k = 1")
     return plots.state(
         figure,
         "A batch costs little while λT is large",

@@ -138,7 +138,7 @@ def plot(results: dict[str, Any]) -> plots.Figure:
         plots.log_log(ax, ylim=(0.6, 10))
         ax.set_xticks(epochs[::2], epochs[::2])
         ax.set_title(f"{results['titles'][name]}\nm = {results['sizes'][name]:,}", fontsize=10)
-    plots.outer_labels(axes, plots.EPOCHS, "f − f*, over that of new permutations")
+    plots.outer_labels(axes, plots.EPOCHS, "f − f*, new permutations = 1")
     return plots.state(
         figure,
         "A new permutation each epoch is best",
