@@ -23,7 +23,7 @@ AVERAGES = ("weighted", "uniform", "suffix", None)
 
 
 def has_clock_over_t(average: str | None) -> bool:
-    """Tell whether the clock of this average adds ``scale / t`` instead of ``scale``."""
+    """Return whether the clock of this average adds ``scale / t`` instead of ``scale``."""
     return average in ("uniform", "suffix")
 
 

@@ -462,23 +462,13 @@ class Gaps(NamedTuple):
     ----------
     dual_bound : float
         What the optimum is not below.
-    computed, proven, told : float
-        As the values say, with all rounding, and as a record says it: with the rounding where
-        nobody would see that.
-    apart : float
-        Rounding that is not in ``told``.
-    relative_computed, relative_proven, relative_told : float
-        The same, divided by the objective.
+    computed, proven : float
+        As the values say, and with all rounding.
     """
 
     dual_bound: float
     computed: float
     proven: float
-    told: float
-    apart: float
-    relative_computed: float
-    relative_proven: float
-    relative_told: float
 
 
 @shared
@@ -486,25 +476,22 @@ def gaps_of(
     objective: float, upper_bound: float, best_dual: float, proven_bound: float, settled: bool
 ) -> Gaps:
     """Compute the gap of an iterate; ``settled`` where its margins have been computed again."""
-    computed = max(0.0, objective - best_dual)
-    proven = abs(upper_bound - proven_bound)
+    computed, proven = max(0.0, objective - best_dual), abs(upper_bound - proven_bound)
     if not settled:  # values that contradict each other are wrong by as much at least
         proven = max(proven, best_dual - objective)
-    told, apart = proven, max(0.0, proven - computed)
+    return Gaps(proven_bound, computed, proven)
+
+
+@shared
+def recorded_gap(gaps: Gaps, objective: float) -> tuple[float, float, float]:
+    """Return the gap of a record, its share of the objective, and the rounding not in it.
+
+    Rounding that nobody would see is in it.
+    """
+    apart = gaps.proven - gaps.computed
     if apart > _INVISIBLE * objective:
-        told = computed
-    else:
-        apart = 0.0
-    return Gaps(
-        proven_bound,
-        computed,
-        proven,
-        told,
-        apart,
-        relative(computed, objective),
-        relative(proven, objective),
-        relative(told, objective),
-    )
+        return gaps.computed, relative(gaps.computed, objective), apart
+    return gaps.proven, relative(gaps.proven, objective), 0.0 * apart
 
 
 @shared

@@ -24,6 +24,8 @@ from kpegasos.core.certificate import (
     is_mostly_rounding,
     judge,
     limits_of,
+    recorded_gap,
+    relative,
     start_ascent,
 )
 from kpegasos.core.draws import draw_epochs
@@ -200,7 +202,7 @@ def _record(
     gaps = _gaps(run, returned)
     row[0], row[1], row[2] = steps, steps / state.alpha.size, 0.0
     row[3], row[4], row[5] = last, returned.of[0], gaps.dual_bound
-    row[6], row[7], row[8] = gaps.told, gaps.relative_told, gaps.apart
+    row[6], row[7], row[8] = recorded_gap(gaps, returned.of[0])
     support = 0
     for i in range(state.alpha.size):
         support += state.alpha[i] != 0.0
@@ -210,10 +212,10 @@ def _record(
 
 @compiled(fastmath=False, inner=True)
 def _reaches(run: _Run, iterate: _Evaluated) -> tuple[bool, bool]:
-    """Tell whether a gap is small enough, and whether rounding alone stands against it."""
+    """Return whether a gap is small enough, and whether rounding alone stands against it."""
     gaps = _gaps(run, iterate)
-    reached = gaps.relative_proven <= run.tol
-    return reached, not reached and gaps.relative_computed <= run.tol
+    reached = relative(gaps.proven, iterate.of[0]) <= run.tol
+    return reached, not reached and relative(gaps.computed, iterate.of[0]) <= run.tol
 
 
 @compiled(fastmath=False, inner=True)
@@ -228,9 +230,9 @@ def _finish(
     ):
         return LEFT
     row[4], row[5], row[8] = objective, gaps.dual_bound, 0.0
-    row[6], row[7] = gaps.proven, gaps.relative_proven
+    row[6], row[7] = gaps.proven, relative(gaps.proven, objective)
     numbers[OBJECTIVE], numbers[DUAL_BOUND], numbers[GAP] = objective, gaps.dual_bound, gaps.proven
-    numbers[RELATIVE_GAP], numbers[ROUNDING] = gaps.relative_proven, rounding
+    numbers[RELATIVE_GAP], numbers[ROUNDING] = row[7], rounding
     return status
 
 

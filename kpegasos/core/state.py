@@ -269,7 +269,7 @@ class State:
         return self.loop.counters.item(STEPS)
 
     def iterate(self, average: str | None) -> Iterate:
-        """Say how the chosen iterate is made from the sums of the state."""
+        """Return how the chosen iterate is made from the sums of the state."""
         scale, clock, *_ = self.loop.scalars.tolist()
         steps, options = self.steps, self.options
         shares = combination(average, steps, scale, clock, self.lam, options.batch_size)

@@ -372,7 +372,7 @@ def _keep_half(members: np.ndarray, n_members: int, hessian: np.ndarray) -> int:
 
 @compiled(inner=True)
 def _number(has: np.ndarray, members: np.ndarray, n_members: int) -> int:
-    """Tell how many members lack what others have."""
+    """Return how many members lack what others have."""
     number = 0
     for a in range(n_members):
         number += not has[members[a]]
@@ -483,7 +483,7 @@ def _threshold(keys: np.ndarray, number: int) -> float:
 
 @compiled(inner=True)
 def _reaches(keys: np.ndarray, least: float) -> bool:
-    """Tell whether one of some keys is so large: without a branch, and so in vectors."""
+    """Return whether one of some keys is so large: without a branch, and so in vectors."""
     number = 0
     for i in range(keys.size):
         number += keys[i] >= least

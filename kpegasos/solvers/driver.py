@@ -33,6 +33,8 @@ from kpegasos.core.certificate import (
     is_mostly_rounding,
     judge,
     limits_of,
+    recorded_gap,
+    relative,
     slopes,
 )
 from kpegasos.core.draws import IndexStream
@@ -312,7 +314,7 @@ class Certifier:
         )
 
     def _is_impossible(self, evaluation: Evaluation) -> bool:
-        """Tell whether the kernel cannot be positive semi-definite, whatever rounds its values."""
+        """Check whether no rounding lets the kernel be positive semi-definite."""
         evaluated, lam, bound = evaluation.evaluated, self._problem.lam, self._state.proven_bound
         half, norm, upper = 0.5 * lam, evaluated.norm_rounding, evaluation.upper_bound
         term = half * evaluated.squared_norm
@@ -332,26 +334,31 @@ class Certifier:
             return _NO_GAPS
         return gaps_of(objective, upper, state.best_dual, state.proven_bound, settled)
 
+    def _relative_gap(self, evaluation: Evaluation) -> float:
+        """Return the proven gap over the objective."""
+        return relative(self.gaps(evaluation).proven, evaluation.objective)
+
     # --- with as little rounding as the rows can ---
 
     def reaches(self, evaluation: Evaluation, tol: float) -> bool:
-        """Tell whether the relative gap is at most this, with its rounding.
+        """Return whether the relative gap is at most this, with its rounding.
 
         Where rounding alone stands against it, the iterate is evaluated again; what that adds to
         the gap is from then on taken off ``tol``.
         """
-        if self.gaps(self._best_known(evaluation)).relative_proven <= tol:
+        objective = evaluation.objective
+        if self._relative_gap(self._best_known(evaluation)) <= tol:
             return True
-        computed = self.gaps(evaluation).relative_computed
+        computed = relative(self.gaps(evaluation).computed, objective)
         if self.out_of_reach(tol) or not computed <= tol - self._excess:
             return False
         self._checks -= 1
-        gap = self.gaps(self._settle(evaluation)).relative_proven
+        gap = self._relative_gap(self._settle(evaluation))
         self._excess = gap - computed
         return gap <= tol
 
     def out_of_reach(self, tol: float) -> bool:
-        """Tell whether rounding has been found to keep the gap above this; 0 asks for all epochs.
+        """Return whether rounding has been found to keep the gap above this; 0 asks for all epochs.
 
         Parameters
         ----------
@@ -372,7 +379,7 @@ class Certifier:
         return self._settle(evaluation) if is_over and self._needs_settling(known) else known
 
     def _needs_settling(self, evaluation: Evaluation) -> bool:
-        """Tell whether a gap is rounding to too large a part, or could be less at little cost."""
+        """Return whether a gap is rounding to too large a part, or could be less at little cost."""
         gaps, objective = self.gaps(evaluation), evaluation.objective
         rounding = gaps.proven - gaps.computed
         if evaluation.settled or not rounding > 0.0:
@@ -413,7 +420,7 @@ class Certifier:
         return found
 
     def _patience(self) -> Callable[[], bool]:
-        """Say how long to go on with an evaluation: not after Ctrl-C, nor long after a deadline."""
+        """Return what bounds an evaluation: Ctrl-C, and some time after a deadline."""
         stopper = self.stopper
         if stopper is None:
             return lambda: True
@@ -523,7 +530,7 @@ class SolverRun(ABC):
         return [last] if average is None else [last, state.iterate(average)]
 
     def at_end(self) -> bool:
-        """Tell whether there is no further checkpoint."""
+        """Return whether there is no further checkpoint."""
         return self.state.loop.counters.item(STEPS) >= self.most_steps
 
     # --- advancing ---
@@ -628,7 +635,7 @@ class SolverRun(ABC):
         return self._stream.take((steps - first) * k, (end - first) * k + ahead)
 
     def _work(self, steps: int, end: int) -> Steps:
-        """Give rows what they need for some steps: their sizes too, if not Pegasos' own."""
+        """Return rows what they need for some steps: their sizes too, if not Pegasos' own."""
         loop, step, work = self.state.loop, self.state.options.step, self._known_work
         if work is None or work.state is not loop:  # its arrays are checked once
             work = self._known_work = Steps(self.algorithm, loop, self.examples, self.parameters)
@@ -638,7 +645,7 @@ class SolverRun(ABC):
         return work
 
     def _may_go_on(self, stopper: Stopper) -> bool:
-        """Tell whether rows may compute what the next step needs; else the slice ends there."""
+        """Return whether rows may compute what the next step needs; else the slice ends there."""
         if self.state.steps == self._first:
             return stopper.bears_delay()
         if time.perf_counter() > self._slice_begin + 5 * tuning.SLICE_SECONDS:
@@ -674,7 +681,7 @@ class SolverRun(ABC):
             return self.rows.evaluate(iterates, self.state.loop, self.examples, **free)
 
     def reaches(self, tol: float, stopper: Stopper) -> bool:
-        """Tell whether the relative gap of the returned iterate is at most this, with its rounding.
+        """Return whether the relative gap of the returned iterate is at most this, as proven.
 
         Parameters
         ----------
@@ -692,10 +699,11 @@ class SolverRun(ABC):
         draws, self._gap = self.draws_before + steps * self.parameters.batch_size, gaps.computed
         support, hits = int(np.count_nonzero(loop.alpha)), loop.counters.item(ROW_HITS)
         passed = self.steps_before + steps, draws / loop.alpha.size, state.seconds
-        told = gaps.dual_bound, gaps.told, gaps.relative_told, gaps.apart
-        values = last.objective, returned.objective
-        records = self.history.records
-        records.append(Record(*passed, *values, *told, support, state.evaluations, hits))
+        gap, share, apart = recorded_gap(gaps, returned.objective)
+        objectives, records = (last.objective, returned.objective), self.history.records
+        gaps_of_record = gaps.dual_bound, gap, share, apart
+        counts = support, state.evaluations, hits
+        records.append(Record(*passed, *objectives, *gaps_of_record, *counts))
         self._own_record = len(records) - 1
 
     def _close_history(self, final: Evaluation, gaps: Gaps) -> None:
@@ -707,7 +715,7 @@ class SolverRun(ABC):
                 objective_average=final.objective,
                 dual_bound=gaps.dual_bound,
                 gap=gaps.proven,
-                relative_gap=gaps.relative_proven,
+                relative_gap=relative(gaps.proven, final.objective),
                 rounding=0.0 if self.state.certified else math.nan,
                 kernel_evaluations=self.state.evaluations,
             )
@@ -737,7 +745,7 @@ class SolverRun(ABC):
             objective=final.objective,
             dual_bound=gaps.dual_bound,
             gap=gaps.proven,
-            relative_gap=gaps.relative_proven,
+            relative_gap=relative(gaps.proven, final.objective),
             rounding=max(0.0, gaps.proven - computed),
             n_steps=told.state.steps,
             status=self.status,

@@ -242,7 +242,7 @@ class DualAscent(SolverRun):
         return True
 
     def at_end(self) -> bool:
-        """Tell whether all is done, the last epoch moved nothing, or rounding forbids more."""
+        """Return whether all is done, the last epoch moved nothing, or rounding forbids more."""
         tol, (last, _) = self._certifier.tol, self.evaluate()
         hopeless = tol is not None and self._certifier.out_of_reach(tol)
         problem = self.problem

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kpegasos.core.certificate import Sums, limits_of, start_ascent
+from kpegasos.core.certificate import Sums, limits_of, relative, start_ascent
 from kpegasos.core.draws import MOST_DRAWS
 from kpegasos.core.path import (
     BEFORE_PAUSE,
@@ -536,4 +536,5 @@ class PathRun:
         found = certifier.final(found, is_over=True)
         self.evaluations += state.evaluations - before
         gaps = certifier.gaps(found)
-        return found.margins, (found.objective, gaps.dual_bound, gaps.relative_proven)
+        numbers = found.objective, gaps.dual_bound, relative(gaps.proven, found.objective)
+        return found.margins, numbers

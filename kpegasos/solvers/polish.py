@@ -285,7 +285,7 @@ class WorkingSetAscent(DualAscent):
         self._largest_dual = max(self._largest_dual, dual)
 
     def at_end(self) -> bool:
-        """Tell whether there is an end, or nothing has been gained for some rounds."""
+        """Return whether there is an end, or nothing has been gained for some rounds."""
         return super().at_end() or self._idle_rounds >= IDLE_ROUNDS
 
 
@@ -331,7 +331,7 @@ class InteriorPointAscent(DualAscent):
         self._gaps.append(self._gap / objective if objective > 0.0 else math.nan)
 
     def _is_due(self) -> bool:
-        """Tell whether Newton steps are expected to be done before single coordinates."""
+        """Return whether Newton steps are expected to be done before single coordinates."""
         if self._at_once or not math.isfinite(self._patience):
             return self._at_once
         epochs = len(self._gaps)
@@ -448,7 +448,7 @@ class NewtonSteps:
         return not self.failed
 
     def has_reached(self, goal: float) -> bool:
-        """Tell whether `beta` has a relative gap of at most this; the point moves on towards it.
+        """Return whether `beta` has a relative gap of at most this; the point moves on towards it.
 
         Parameters
         ----------

@@ -136,7 +136,7 @@ class SmallResults(Results):
         )
 
     def set_intercepts(self, offset: float) -> None:
-        """Say what the constant feature adds, whose size has this square, to each decision."""
+        """Set what the constant feature adds, whose size has this square, to each decision."""
         sizes, found = np.diff(self._ends), np.empty(len(self))
         for size in np.unique(sizes).tolist():  # as many columns are summed in the order of one
             of_size = np.flatnonzero(sizes == size)

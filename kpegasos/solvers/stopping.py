@@ -99,15 +99,15 @@ class Stopper:
         self._abandoned.set()
 
     def is_kept(self) -> bool:
-        """Tell whether somebody still waits: no press has interrupted for good."""
+        """Return whether somebody still waits: no press has interrupted for good."""
         return not self._abandoned.is_set()
 
     def lasts(self) -> bool:
-        """Tell whether there is no reason to stop; a pause waits for a step in work."""
+        """Return whether there is no reason to stop; a pause waits for a step in work."""
         return self.reason() in (None, PAUSED)
 
     def bears_delay(self) -> bool:
-        """Tell whether a first model may still be waited for: not long after Ctrl-C."""
+        """Return whether a first model may still be waited for: not long after Ctrl-C."""
         return not self._presses or time.perf_counter() < self._presses[0] + _FIRST_MODEL
 
     def fail(self) -> None:
