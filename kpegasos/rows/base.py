@@ -232,22 +232,6 @@ class Factor(ABC):
 Decisions = Callable[[Any], np.ndarray]
 
 
-class TrainingPoints(NamedTuple):
-    """A kernel and the examples that it was evaluated on.
-
-    Attributes
-    ----------
-    kernel : Kernel
-    X : ndarray or CSR matrix of shape (n_rows, n_features)
-    members : ndarray of shape (n_samples,), int64, or None
-        Rows of X that are the examples; None for all.
-    """
-
-    kernel: Kernel
-    X: Any
-    members: np.ndarray | None
-
-
 def new_rows(X: Any, n_features: int, *, finite: bool = True) -> Any:
     """Return new examples as rows of so many features, copied only if need be.
 
@@ -286,16 +270,19 @@ class KernelDecisions:
 
     Parameters
     ----------
-    points : TrainingPoints
+    values : KernelMatrix
+        Of the examples.
     coef : ndarray of shape (n_samples,)
         Signed coefficients.
     intercept : float
     """
 
-    def __init__(self, points: TrainingPoints, coef: np.ndarray, intercept: float) -> None:
-        self._kernel: Kernel | None = points.kernel
+    def __init__(self, values: KernelMatrix, coef: np.ndarray, intercept: float) -> None:
+        support = np.flatnonzero(coef)
+        rows = support if values.members is None else values.members[support]
+        self._kernel: Kernel | None = values.kernel
         # One attribute, which is replaced as a whole: calls may come from several threads.
-        self._terms = points.X, points.members, coef, False
+        self._terms: tuple[Any, np.ndarray | None, np.ndarray] = values.X, rows, coef[support]
         self._intercept, self._kept = intercept, Kept()
 
     def __call__(self, X: Any) -> np.ndarray:
@@ -329,22 +316,18 @@ class KernelDecisions:
 
     def _support(self) -> tuple[Any, np.ndarray]:
         """Return support vectors and coefficients of shape (1, n_support); let go of the rest."""
-        X, members, coef, is_own = self._terms
-        require_numbers("coef", coef, (X.shape[0] if members is None else members.size,))
-        if not is_own:
-            support = np.flatnonzero(coef)
-            X = canonical_rows(X)[support if members is None else members[support]]
-            coef = coef[support]
-            self._terms = X, None, coef, True
-        return X, coef[None]
+        X, rows, coef = self._terms
+        if rows is not None:
+            X = X[rows]
+            self._terms = X, None, coef
+        return X, require_numbers("coef", coef, (X.shape[0],))[None]
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled: the support vectors, if the kernel can be pickled as well."""
         vectors, coefs = self._support()
         kernel = self._kernel if _can_be_pickled(self._kernel) else None
-        if kernel is None:
-            vectors, coefs = vectors[:0], coefs[:, :0]
-        terms = vectors, None, coefs[0], True
+        n_kept = 0 if kernel is None else coefs.shape[1]
+        terms = vectors[:n_kept], None, coefs[0, :n_kept]
         return {"_kernel": kernel, "_terms": terms, "_intercept": self._intercept}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -402,15 +385,6 @@ class GramDecisions:
         support = np.flatnonzero(self._coef)
         sums = gram_decision(values, support, self._coef[None, support])
         return finite_decisions(sums[:, 0] + self._intercept)
-
-
-def kernel_decisions(
-    points: TrainingPoints | None, coef: np.ndarray, intercept: float
-) -> Decisions:
-    """Return decisions of a kernel model: of features if they are known, else of kernel values."""
-    if points is None:
-        return GramDecisions(coef, intercept)
-    return KernelDecisions(points, coef, intercept)
 
 
 # --- the interface --------------------------------------------------------------------------------
@@ -639,23 +613,19 @@ class KernelSource(RowSource):
     Attributes
     ----------
     exact : KernelMatrix or None
-        Whose values can be had in float64, too.
-    points : TrainingPoints or None
-        Kernel and features, where they are known.
+        Kernel and features, where they are known: values of them in float64, too.
     """
 
     #: Memory that the rows may take; whoever builds them may ask for it.
     grant: Grant | None = None
     exact: KernelMatrix | None = None
-    points: TrainingPoints | None = None
 
     def __init__(self, n_samples: int, intercept_scaling: float, positive_definite: bool) -> None:
         super().__init__(n_samples, positive_definite)
         self.kernel_offset = check_scaling(intercept_scaling) ** 2
 
     def _know(self, values: KernelMatrix) -> None:
-        """Know the points of a kernel matrix, and how far off its values are."""
-        self.points = TrainingPoints(values.kernel, values.X, values.members)
+        """Know a kernel matrix, and how far off its values are."""
         self.rounding, self.exact = values.rounding, values
         self.is_costly = values.is_costly
         self.tolerated_error = float(np.finfo(values.dtype).eps) * self.largest
@@ -779,7 +749,9 @@ class KernelSource(RowSource):
 
     def decisions(self, coef: np.ndarray, w: np.ndarray | None, intercept: float) -> Decisions:
         """Return sums over the support: of the kernel's values, or of values that are given."""
-        return kernel_decisions(self.points, coef, intercept)
+        if self.exact is None:
+            return GramDecisions(coef, intercept)
+        return KernelDecisions(self.exact, coef, intercept)
 
     def close(self) -> None:
         """Give back what was granted."""

@@ -15,7 +15,6 @@ from kpegasos.rows.base import (
     Evaluated,
     KernelSource,
     Steps,
-    TrainingPoints,
     may_be_definite,
     run_loop,
 )
@@ -107,7 +106,7 @@ class GramRows(KernelSource, unchanging=True):
             else:
                 evaluations += values.write_rows(members, gram[top:bottom])
         values.unpack()
-        rows = cls(
+        return cls(
             gram,
             intercept_scaling=intercept_scaling,
             positive_definite=values.kernel.positive_definite,
@@ -115,8 +114,6 @@ class GramRows(KernelSource, unchanging=True):
             rounding=values.rounding,
             exact=values,
         )
-        rows.points = TrainingPoints(values.kernel, values.X, values.members)
-        return rows
 
     def subset(self, members: np.ndarray, *, claims: bool = False) -> GramRows:
         """Return the rows of some of the examples.

@@ -13,6 +13,7 @@ from row_cases import KERNELS, RNG, N, X, each_cache, each_dtype, each_format, m
 from scipy import sparse
 
 from kpegasos import KernelMatrix, linear_rows, make_rows
+from kpegasos.kernels import CallableKernel
 from kpegasos.rows.base import GramDecisions, KernelDecisions
 from kpegasos.rows.cached import CachedRows
 from kpegasos.rows.gram import GramRows
@@ -140,7 +141,7 @@ def test_gram_decisions_refuse_other_matrices():
 def test_coefficients_of_other_vectors_are_refused():
     for members in (None, np.arange(N)):
         decide = decide_by("rbf")
-        decide._terms = X, members, np.ones(N + 1), False
+        decide._terms = X, members, np.ones(N + 1)
         with pytest.raises(ValueError, match=r"coef must have shape \(53,\), got \(54,\) instead"):
             decide(X)
     with pytest.raises(ValueError, match=r"coef must have shape \(3,\), got \(3, 1\) instead"):
@@ -186,7 +187,7 @@ def test_pickled_decisions_are_the_same_and_those_of_the_support(kind):
 
 
 def test_decisions_of_a_kernel_that_cannot_be_pickled_say_so():
-    decide = KernelDecisions(make_rows(X, lambda A, B: A @ B.T).points, COEF, 0.75)
+    decide = KernelDecisions(KernelMatrix(CallableKernel(lambda A, B: A @ B.T), X), COEF, 0.75)
     expected = X @ NEW.T
     loaded = pickle.loads(pickle.dumps(decide))
     for _ in range(2):
