@@ -130,7 +130,7 @@ def ascent_after(
 def seconds_of_first_moves(run: PegasosRun) -> float:
     """Forecast how long the ascent after a run takes until it has moved all that matters.
 
-    At the least, as the moves themselves take time too; zero where all rows are there.
+    At the least; zero where all rows are there.
     """
     rows, state = run.rows, run.state
     if not (rows.computes_as_asked and rows.holds_sets and state.evaluations):
@@ -139,8 +139,8 @@ def seconds_of_first_moves(run: PegasosRun) -> float:
     waits = pulls(run.problem.loss, margins, run.examples.label) != 0.0
     n_rows = int(np.count_nonzero(waits & (state.loop.alpha == 0.0)))
     # More will matter than those at the end of a run, whose own seconds are mostly of what is
-    # compiled or loaded first.
-    return min(2 * n_rows, margins.size) * margins.size * rows.pace
+    # compiled or loaded first. Moves take half as long as their rows, or more.
+    return 1.5 * min(2 * n_rows, margins.size) * margins.size * rows.pace
 
 
 def polished(run: PegasosRun, ascent: DualAscent) -> Result:
