@@ -91,16 +91,6 @@ def test_linear_decisions_are_those_of_svc(name, C, layout):
     assert off.max(initial=0.0) <= 1e-4 * (1.0 + np.abs(expected).max())
 
 
-def test_linear_plain_fit_is_that_of_the_linear_kernel():
-    X, y = DATA["cancer"]
-    options = {"fit_intercept": "free", "epochs": 3, "random_state": 0}
-    by_rows = PegasosSVC(kernel="linear", row_dtype="float64", **options).fit(X, y)
-    by_vector = LinearPegasosSVC(**options).fit(X, y)
-    assert_array_equal(by_vector.alpha_, by_rows.alpha_)
-    assert_allclose(by_vector.intercept_, by_rows.intercept_, rtol=1e-9)
-    assert_allclose(by_vector.objective_, by_rows.objective_, rtol=1e-9)
-
-
 # --- columns far from zero ------------------------------------------------------------------------
 
 
@@ -209,16 +199,6 @@ def test_without_free_support_vectors_the_intercept_is_a_middle():
     assert low - 1e-6 <= its.intercept_[0] <= high + 1e-6
 
 
-def test_a_class_may_be_nearly_empty():
-    X, y = make_moons(100, noise=0.2, random_state=0)
-    kept = np.concatenate((np.flatnonzero(y == 0), np.flatnonzero(y == 1)[:1]))
-    X, y = X[kept], y[kept]
-    ours = PegasosSVC(gamma=1.0, C=1.0, **EXACT).fit(X, y)
-    its = SVC(gamma=1.0, C=1.0, tol=1e-8).fit(X, y)
-    assert ours.relative_gap_ <= 1e-6
-    assert_array_equal(ours.predict(X), its.predict(X))
-
-
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_ascent_that_rounding_lets_run_away_ends_with_its_best():
     """Rows that differ by less than float32 shows, and a loss that bounds no coefficient."""
@@ -231,11 +211,6 @@ def test_ascent_that_rounding_lets_run_away_ends_with_its_best():
     assert model.objective_ <= best * (1 + 1e-6)
     assert model.history_["objective_last"][-1] > 1e3 * best
     assert len(model.history_) <= 5
-
-
-def test_two_examples_have_their_midpoint():
-    model = PegasosSVC(kernel="linear", C=1e6, **EXACT).fit([[0.0], [2.0]], [0, 1])
-    assert_allclose(model.decision_function([[0.0], [1.0], [2.0]]), [-1.0, 0.0, 1.0], atol=1e-5)
 
 
 def test_weights_are_those_of_svc():

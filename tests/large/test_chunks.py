@@ -12,7 +12,6 @@ from scipy import sparse
 from sklearn.base import clone
 
 from kpegasos import LinearPegasosSVC, LinearPegasosSVR
-from kpegasos.datasets import make_text_like
 from kpegasos.large import ArrayChunks, fit_chunks
 
 # The sequence of iterates
@@ -28,22 +27,6 @@ def test_iterates_are_those_of_pegasos_in_the_order_of_the_visits(integers, aver
     expected = by_the_book(integers, order, average)
     np.testing.assert_allclose(vector(model), expected, rtol=4e-15, atol=1e-15)
     assert model.n_steps_ == 3 * 37
-
-
-def test_chunks_come_in_a_new_order_each_epoch():
-    class Watched(ArrayChunks):
-        visits = ()
-
-        def __getitem__(self, number):
-            self.visits += (number,)
-            return super().__getitem__(number)
-
-    X, y = make_text_like(80, 50, 0.1, random_state=0)
-    chunks = Watched(X, y, chunk_size=10)
-    fit_chunks(LinearPegasosSVC(epochs=2, random_state=0), chunks)
-    first, second = chunks.visits[:8], chunks.visits[8:]
-    assert sorted(first) == sorted(second) == list(range(8))
-    assert first != second != tuple(range(8)) != first
 
 
 # What may be chunks
@@ -107,17 +90,6 @@ def test_chunks_without_examples_or_weight_are_passed_over(text):
 
 
 # The problem is that of fit
-
-
-@pytest.mark.parametrize("lam", [None, 0.01])
-def test_weights_and_lam_mean_what_they_mean_to_fit(lam):
-    # One example of each class: whatever the order, all draws violate at this lam.
-    X, y = np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([0, 1])
-    weight = np.array([3.0, 1.0])
-    parameters = {"C": 0.1, "lam": lam, "class_weight": {1: 2.0}, "epochs": 50, "random_state": 0}
-    a = LinearPegasosSVC(**parameters).fit(X, y, sample_weight=weight)
-    b = fit_chunks(LinearPegasosSVC(**parameters), [(X, y, weight)])
-    np.testing.assert_allclose(a.coef_, b.coef_, rtol=0.1)
 
 
 def test_several_classes_in_chunks_and_a_second_fit_that_begins_anew(text):
