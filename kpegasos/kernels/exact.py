@@ -6,8 +6,8 @@ certificate is made of are computed once more, as well as float64 can, with a bo
 of rounding.
 
 Sums over packed rows compute each value of the symmetric matrix once, and use it for two examples:
-strips of rows meet blocks of packed ones, from the diagonal on. Product, map and both sums of a
-tile are done while it is in a core's cache, and threads share the strips.
+groups of rows meet blocks of packed ones, from the diagonal on. Product, map and both sums of a
+tile are done while it is in a core's cache, and threads share the groups.
 """
 
 from __future__ import annotations
@@ -34,71 +34,71 @@ from kpegasos.utils.patience import heed
 from kpegasos.utils.threads import parallel_for, threads_for
 
 _EPS = float(np.finfo(np.float64).eps)
-#: Most rows of a strip, the steps to fewer of them, and bytes of a strip's features.
-_STRIP_ROWS, _STRIP_STEP, _STRIP_BYTES = 128, 16, tuning.MEBIBYTE
-#: Most rows of a block, a strip's at least, and bytes of its features and of a wave's mirrors.
-#: Sums go by strips and waves, so none of these depends on the machine.
-_BLOCK_ROWS, _BLOCK_BYTES, _MIRROR_BYTES = 8192, 8 * tuning.MEBIBYTE, 2 * tuning.MEBIBYTE
-#: Columns of a tile, whole panels of a strip: a row's sum over them is rounded on its own.
+#: Most rows of a group, the steps to fewer of them, and bytes of a group's features.
+_GROUP_ROWS, _GROUP_STEP, _GROUP_BYTES = 128, 16, tuning.MEBIBYTE
+#: Most rows of a block, a group's at least, and bytes of its features and of sums of its columns.
+#: The order of sums follows from them, so none depends on the machine.
+_BLOCK_ROWS, _BLOCK_BYTES, _COLUMN_BYTES = 8192, 8 * tuning.MEBIBYTE, 2 * tuning.MEBIBYTE
+#: Columns of a tile, whole panels of a group: a row's sum over them is rounded on its own.
 _TILE_COLUMNS = 256
-#: Bytes of what threads have in work: a strip gathered and centred, then packed, and a tile.
+#: Bytes of what threads have in work: a group gathered and centred, then packed, and a tile.
 _THREAD_BYTES = 16 * tuning.MEBIBYTE
 
 
 def _check_tile(
-    values: np.ndarray, left: np.ndarray, right: np.ndarray, sums: np.ndarray, mirror: np.ndarray
+    values: np.ndarray, left: np.ndarray, right: np.ndarray, sums: np.ndarray, columns: np.ndarray
 ) -> None:
     require_shape("values", values, (left.size, right.size))
     require_shape("sums", sums, left.shape)
-    if mirror.size:
-        require_shape("mirror", mirror, right.shape)
+    if columns.size:
+        require_shape("columns", columns, right.shape)
 
 
 @compiled()
 def _add_compiled(
-    values: np.ndarray, left: np.ndarray, right: np.ndarray, sums: np.ndarray, mirror: np.ndarray
+    values: np.ndarray, left: np.ndarray, right: np.ndarray, sums: np.ndarray, columns: np.ndarray
 ) -> None:
-    """``sums += values @ right``, and ``mirror += left @ values`` where that is wanted."""
+    """``sums += values @ right``, and ``columns += left @ values`` where that is wanted."""
     for i in range(left.size):
         row, total = values[i], 0.0
         for j in range(right.size):
             total += row[j] * right[j]
         sums[i] += total
-        for j in range(mirror.size):
-            mirror[j] += left[i] * row[j]
+        for j in range(columns.size):
+            columns[j] += left[i] * row[j]
 
 
 def _add_numpy(
-    values: np.ndarray, left: np.ndarray, right: np.ndarray, sums: np.ndarray, mirror: np.ndarray
+    values: np.ndarray, left: np.ndarray, right: np.ndarray, sums: np.ndarray, columns: np.ndarray
 ) -> None:
     """Add a tile as `_add_compiled` does, by numpy."""
     sums += values @ right
-    if mirror.size:
-        mirror += left @ values
+    if columns.size:
+        columns += left @ values
 
 
 _add_tile = checked(_check_tile)(_add_compiled if maps.COMPILED else _add_numpy)
 
 
 def _heights(n_features: int) -> tuple[int, int]:
-    """Return rows of a strip and of a block: by the features alone."""
+    """Return rows of a group and of a block: by the features alone."""
     bytes_each = 8 * max(1, n_features)
-    strip = _STRIP_BYTES // bytes_each // _STRIP_STEP * _STRIP_STEP
-    strip = min(_STRIP_ROWS, max(_STRIP_STEP, strip))
+    group = _GROUP_BYTES // bytes_each // _GROUP_STEP * _GROUP_STEP
+    group = min(_GROUP_ROWS, max(_GROUP_STEP, group))
     block = min(_BLOCK_ROWS, _BLOCK_BYTES // bytes_each)
-    return strip, max(1, block // strip) * strip
+    return group, max(1, block // group) * group
 
 
 def roundings(n_support: int, n_features: int) -> int:
     """Count how often a sum of `SymmetricSums` is rounded at the most, its products among them."""
-    strip, block = _heights(n_features)
+    group, block = _heights(n_features)
     width = panel_width(np.dtype(float))
     columns = _panels_of_a_tile() * width
     # A row adds a sum of each tile, which begins and ends at a panel or at an end of its block.
     whole, rest = divmod(n_support, block)
     tiles = whole * -(-block // columns) + -(-rest // columns)
-    # A product, the sum of a tile's row or of a mirror's column, then tiles and mirrors.
-    return 1 + min(n_support, max(columns, strip)) + tiles + -(-n_support // strip)
+    # A product, the sum of a tile's row or of a group's column, then tiles and groups.
+    return 1 + min(n_support, max(columns, group)) + tiles + -(-n_support // group)
 
 
 def _panels_of_a_tile() -> int:
@@ -139,7 +139,7 @@ class SymmetricSums:
         self._norms = norms
         self._weights = weights
         self._n_features = features(slice(0, 1)).shape[1]
-        self._strip, self._block = _heights(self._n_features)
+        self._group, self._block = _heights(self._n_features)
 
     def add_all(self) -> None:
         """Compute the sums."""
@@ -156,68 +156,68 @@ class SymmetricSums:
 
         matrix = PackedMatrix(end - begin, self._n_features, np.dtype(float))
         block = PackedKernel(self._kernel, matrix, own)
-        strips = list(self._strips(end))
-        together = max(1, _MIRROR_BYTES // (8 * (end - begin)))
-        # A mirror for each strip, so that the order of the sums does not depend on the threads.
-        n_mirrors = sum(strip.start < end for strip in strips)
-        mirrors = np.empty((min(together, n_mirrors), end - begin))
-        for first in range(0, len(strips), together):
-            wave = strips[first : first + together]
-            self._add_wave(block, wave, begin, end, mirrors[: max(0, n_mirrors - first)])
+        groups = list(self._groups(end))
+        together = max(1, _COLUMN_BYTES // (8 * (end - begin)))
+        # Columns of each group have sums of their own, whose order does not depend on the threads.
+        n_inner = sum(group.start < end for group in groups)
+        sums = np.empty((min(together, n_inner), end - begin))
+        for first in range(0, len(groups), together):
+            some = groups[first : first + together]
+            self._add_groups(block, some, begin, end, sums[: max(0, n_inner - first)])
 
-    def _add_wave(
-        self, block: PackedKernel, strips: list[slice], begin: int, end: int, mirrors: np.ndarray
+    def _add_groups(
+        self, block: PackedKernel, groups: list[slice], begin: int, end: int, sums: np.ndarray
     ) -> None:
-        """Add some strips against a block, as many as there is room for mirrors."""
-        mirrors[:] = 0.0
+        """Add some groups against a block, as many as there is room for sums of columns."""
+        sums[:] = 0.0
 
         def every(first: int, step: int) -> None:
-            for number in range(first, len(strips), step):
-                heed(self._strip * (end - begin))
-                mirror = mirrors[number] if number < len(mirrors) else np.empty(0)
-                self._add_strip(block, strips[number], begin, end, mirror)
+            for number in range(first, len(groups), step):
+                heed(self._group * (end - begin))
+                columns = sums[number] if number < len(sums) else np.empty(0)
+                self._add_group(block, groups[number], begin, end, columns)
 
-        n_rows = sum(strip.stop - strip.start for strip in strips)
+        n_rows = sum(group.stop - group.start for group in groups)
         threads = self._threads_for(n_rows * (end - begin) * self._n_features)
         parallel_for(every, [(first, threads) for first in range(threads)])
-        for mirror in mirrors:
-            self.sums[begin:end] += mirror
+        for columns in sums:
+            self.sums[begin:end] += columns
         self.evaluations += sum(
-            (strip.stop - strip.start) * (end - self._first(strip, begin)) for strip in strips
+            (group.stop - group.start) * (end - self._first(group, begin)) for group in groups
         )
 
     def _threads_for(self, multiplications: float) -> int:
         """Threads that are worth it, and that there is room for."""
-        each = 8 * self._strip * (2 * self._n_features + _TILE_COLUMNS)
+        each = 8 * self._group * (2 * self._n_features + _TILE_COLUMNS)
         return min(threads_for(multiplications), max(1, _THREAD_BYTES // each))
 
-    def _strips(self, end: int) -> Iterator[slice]:
+    def _groups(self, end: int) -> Iterator[slice]:
         """Return the support's rows up to the end of a block, then the others."""
         for first, last in ((0, end), (self._weights.size, self._norms.size)):
-            for top in range(first, last, self._strip):
-                yield slice(top, min(last, top + self._strip))
+            for top in range(first, last, self._group):
+                yield slice(top, min(last, top + self._group))
 
-    def _first(self, strip: slice, begin: int) -> int:
-        """Return the first column of a strip: from its own row on, if it is in the block."""
-        return max(begin, strip.start) if strip.start < self._weights.size else begin
+    def _first(self, group: slice, begin: int) -> int:
+        """Return the first column of a group: from its own row on, if it is in the block."""
+        return max(begin, group.start) if group.start < self._weights.size else begin
 
-    def _add_strip(
-        self, block: PackedKernel, strip: slice, begin: int, end: int, mirror: np.ndarray
+    def _add_group(
+        self, block: PackedKernel, group: slice, begin: int, end: int, columns: np.ndarray
     ) -> None:
-        """Add a strip's kernel values to its own sums and, mirrored, to those of the block."""
-        products, norms = block.products(self._features(strip)), self._norms[strip]
+        """Add a group's kernel values to its own sums and, as columns, to those of the block."""
+        products, norms = block.products(self._features(group)), self._norms[group]
         n_rows, width = norms.size, block.width
         n_panels = _panels_of_a_tile()
         scratch = np.empty(n_rows * n_panels * width)
-        own = self._weights[strip] if mirror.size else np.zeros(n_rows)
-        first = self._first(strip, begin) - begin
+        own = self._weights[group] if columns.size else np.zeros(n_rows)
+        first = self._first(group, begin) - begin
         for left, right in aligned_ranges(first, end - begin, width, n_panels):
             tile = scratch[: n_rows * (right - left)].reshape(n_rows, right - left)
             block.write_tile(products, norms, left, right, tile)
             weights = self._weights[begin + left : begin + right]
-            _add_tile(tile, own, weights, self.sums[strip], mirror[left:right])
-        # On the diagonal a strip has both halves itself.
-        mirror[first : max(first, strip.stop - begin)] = 0.0
+            _add_tile(tile, own, weights, self.sums[group], columns[left:right])
+        # On the diagonal a group has both halves itself.
+        columns[first : max(first, group.stop - begin)] = 0.0
 
 
 # --- products of any kernel -----------------------------------------------------------------------

@@ -30,7 +30,7 @@ def _products(X, coef, wanted):
 
 
 @pytest.mark.parametrize(
-    ("block_bytes", "mirror_bytes", "added"),
+    ("block_bytes", "column_bytes", "added"),
     [
         (1, 1, module._add_tile),
         (1 << 23, 10_000, module._add_tile),
@@ -39,10 +39,10 @@ def _products(X, coef, wanted):
 )
 @pytest.mark.parametrize("n_support", [0, 1, 128, 290, 400])
 def test_symmetric_sums_are_those_of_the_whole_matrix(
-    monkeypatch, block_bytes, mirror_bytes, added, n_support
+    monkeypatch, block_bytes, column_bytes, added, n_support
 ):
     monkeypatch.setattr(module, "_BLOCK_BYTES", block_bytes)
-    monkeypatch.setattr(module, "_MIRROR_BYTES", mirror_bytes)
+    monkeypatch.setattr(module, "_COLUMN_BYTES", column_bytes)
     monkeypatch.setattr(module, "_add_tile", added)
     X, coef, wanted = _problem(n_support=n_support)
     sums, rounding, evaluations = _products(X, coef, wanted)
@@ -83,10 +83,10 @@ def test_roundings_count_every_addition(monkeypatch, block_rows, n_support, n_fe
     monkeypatch.setattr(module, "_BLOCK_ROWS", block_rows)
     together = []
 
-    def count(values, left, right, sums, mirror):
-        together.append(max(right.size, left.size if mirror.size else 0))
+    def count(values, left, right, sums, columns):
+        together.append(max(right.size, left.size if columns.size else 0))
         sums += 1.0
-        mirror[...] = 1.0
+        columns[...] = 1.0
 
     monkeypatch.setattr(module, "_add_tile", count)
     sums = _symmetric_sums(n_support + 20, n_support, n_features)
@@ -99,8 +99,8 @@ def test_roundings_count_every_addition(monkeypatch, block_rows, n_support, n_fe
 def test_threads_of_symmetric_sums_take_little_memory(monkeypatch, n_features):
     monkeypatch.setattr(module, "threads_for", lambda work: 1000)
     sums = _symmetric_sums(400, 400, n_features)
-    strip, block = module._heights(n_features)
+    group, block = module._heights(n_features)
     threads = sums._threads_for(1e20)
     assert 8 * block * n_features <= 8 * MEBIBYTE
-    assert threads == 1 or 8 * threads * strip * 2 * n_features <= 16 * MEBIBYTE
+    assert threads == 1 or 8 * threads * group * 2 * n_features <= 16 * MEBIBYTE
     assert threads >= 3
