@@ -61,7 +61,7 @@ _NARROWED = 1e-24, 1e30
 _NORMS_TOGETHER = 512
 
 
-def _squared_norms(rows: Any) -> np.ndarray:
+def squared_norms_of(rows: Any) -> np.ndarray:
     """``‖x‖²`` of each row, summed in float64, without a copy of the rows."""
     if sparse.issparse(rows) and rows.dtype == np.float32:
         squares = np.square(rows.data, dtype=np.float64)
@@ -203,7 +203,7 @@ class KernelMatrix:
                 if not self._predicts:
                     diagonals.append(self.kernel.diag(rows))
                 if uses_products(self.kernel):
-                    norms.append(_squared_norms(rows))
+                    norms.append(squared_norms_of(rows))
         self.diagonal = np.concatenate(diagonals)
         self._largest_norm = float(np.concatenate(norms).max(initial=0.0))
         with np.errstate(over="ignore"):
@@ -330,7 +330,7 @@ class KernelMatrix:
             return np.zeros(self.n_samples), np.zeros(rows.shape[0])
         norms = np.zeros(self.n_samples + rows.shape[0])
         if self.squared_norms.size:
-            norms = np.concatenate((self.squared_norms, _squared_norms(rows)))
+            norms = np.concatenate((self.squared_norms, squared_norms_of(rows)))
         n_roundings = self._roundings()
         if self.is_sparse:
             n_roundings = max(n_roundings, 2 * int(np.diff(rows.indptr).max(initial=0)))
@@ -385,7 +385,7 @@ class KernelMatrix:
             rows = self._ready(rows)
             norms = np.empty(0, self.work_dtype)
             if isinstance(self.kernel, InnerProductKernel):
-                norms = _squared_norms(rows).astype(self.work_dtype, copy=False)
+                norms = squared_norms_of(rows).astype(self.work_dtype, copy=False)
                 self._check_size(X, norms)
         return rows, norms
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any
 from weakref import WeakSet
 
 from joblib import cpu_count
@@ -37,21 +37,6 @@ _SHARE_UNASKED = 0.5
 #: MiB that are taken unasked at the most (all rows of 32,000 examples in float32), and those that
 #: are taken where the system does not say what is free.
 _MOST_UNASKED_MB, _UNKNOWN_MB = 4096.0, 1024.0
-
-
-class Capacity(NamedTuple):
-    """Room that a budget has.
-
-    Attributes
-    ----------
-    rows : int
-        Kernel rows that are kept.
-    tile_rows : int
-        Kernel rows that are computed together beside them.
-    """
-
-    rows: int
-    tile_rows: int
 
 
 def _row_bytes(values: KernelMatrix) -> tuple[int, int]:
@@ -104,22 +89,17 @@ def budget_mb(cache_mb: Any, wanted_mb: float) -> float:
     return max(_MODEST_MB, min(half_mb, most_mb))
 
 
-def budget_bytes(cache_mb: float) -> int:
-    """Return bytes of a budget, at most what an address can have."""
-    return int(min(cache_mb * tuning.MEBIBYTE, float(sys.maxsize // 2)))
-
-
-def cache_capacity(values: KernelMatrix, cache_mb: float) -> Capacity:
-    """Return rows that a budget keeps, and rows of a tile in work beside them."""
+def cache_capacity(values: KernelMatrix, cache_mb: float) -> tuple[int, int]:
+    """Return rows that a budget keeps, and rows that are computed together beside them."""
     n_samples = values.n_samples
     kept_bytes, work_bytes = _row_bytes(values)
-    budget = budget_bytes(cache_mb)
+    budget = int(min(cache_mb * tuning.MEBIBYTE, float(sys.maxsize // 2)))  # has an address
     tile = min(n_samples, tuning.TILE_ROWS)
     if budget >= n_samples * kept_bytes + tile * work_bytes:
-        return Capacity(n_samples, tile)
+        return n_samples, tile
     # At most a fifth for the tile in work.
     tile = max(1, min(tuning.TILE_ROWS, budget // (5 * work_bytes)))
-    return Capacity(min(n_samples, (budget - tile * work_bytes) // kept_bytes), tile)
+    return min(n_samples, (budget - tile * work_bytes) // kept_bytes), tile
 
 
 def cached_mb_needed(values: KernelMatrix) -> float:

@@ -527,18 +527,18 @@ class CachedRows(KernelSource):
         self.positive_definite &= may_be_definite(values.diagonal)
         tile_rows = optional(as_integer, "tile_rows", tile_rows, least=1) or tuning.TILE_ROWS
         tile_draws = optional(as_integer, "tile_draws", tile_draws, least=1) or tuning.TILE_DRAWS
-        capacity = cache_capacity(values, mb)
+        capacity, work_rows = cache_capacity(values, mb)
         self.image_size = self.n_samples
         self._cache = RowCache(
             values,
             self.squared_norms(),
             self.kernel_offset,
-            capacity.rows,
-            max(1, min(capacity.tile_rows, tile_rows)),
+            capacity,
+            max(1, min(work_rows, tile_rows)),
         )
         self.row_capacity = self._cache.row_capacity
         self._tiles: TiledSteps | None = None
-        work = capacity.tile_rows * self.n_samples * values.dtype.itemsize
+        work = work_rows * self.n_samples * values.dtype.itemsize
         pays = work >= tuning.FEWEST_ROWS**2 * scored_bytes(values)
         if pays and self.n_samples >= 8 * tile_draws:
             self._tiles = TiledSteps(values, self.kernel_offset, self._cache, work, tile_draws)

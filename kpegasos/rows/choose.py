@@ -200,7 +200,9 @@ def choose_source(
     if grant.mb < wanted_mb:
         share_mb = grant.mb
     if cache == "auto":
-        cache = suitable_cache(values, share_mb)
+        is_small = values.n_samples <= tuning.GRAM_SAMPLES
+        holds_all = is_small and least_mb["precomputed"] <= share_mb
+        cache = "precomputed" if holds_all else "cached"
     check_budget(cache, least_mb[cache], cache_mb, values, shares)
     if share_mb < least_mb[cache]:
         raise ValueError(
@@ -217,21 +219,3 @@ def choose_source(
         source = CachedRows(values, cache_mb=share_mb, intercept_scaling=intercept_scaling)
     source.grant = grant
     return source
-
-
-def suitable_cache(values: KernelMatrix, cache_mb: float) -> str:
-    """Name of the source that suits the size of the data and of the budget.
-
-    Parameters
-    ----------
-    values : KernelMatrix
-        Of which only shape and type are asked.
-    cache_mb : float
-
-    Returns
-    -------
-    {"precomputed", "cached"}
-    """
-    n_samples = values.n_samples
-    holds_all = n_samples <= tuning.GRAM_SAMPLES and gram_mb_needed(values) <= cache_mb
-    return "precomputed" if holds_all else "cached"

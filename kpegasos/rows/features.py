@@ -17,6 +17,7 @@ from scipy import sparse
 from kpegasos.core.certificate import additions, limits_of, loss_errors, steepest
 from kpegasos.core.state import Examples, Iterate, LoopState
 from kpegasos.core.views import CsrView, DenseView, dense_margins, sparse_margins
+from kpegasos.kernels.matrix import squared_norms_of
 from kpegasos.rows.base import (
     Decisions,
     Evaluated,
@@ -369,15 +370,8 @@ class FeatureRows(RowSource, unchanging=True):
 
     def squared_norms(self) -> np.ndarray:
         """``‖(x, B)‖²`` of each example."""
-        result = np.empty(self.n_samples)
-        for part in self.parts():
-            rows = self.gather(part)
-            if sparse.issparse(rows):
-                squares = rows.astype(np.float64).power(2)
-                result[part] = np.asarray(squares.sum(axis=1)).ravel()
-            else:
-                result[part] = np.einsum("ij,ij->i", rows, rows, dtype=np.float64, casting="safe")
-        return result + self.intercept_scaling**2
+        parts = [np.empty(0), *(squared_norms_of(self.gather(part)) for part in self.parts())]
+        return np.asarray(np.concatenate(parts) + self.intercept_scaling**2)
 
 
 class FeatureDecisions:

@@ -3,7 +3,6 @@
 import gc
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -271,12 +270,12 @@ def test_auto_fits_the_budget():
 def refuse_beyond(monkeypatch, size):
     """Let arrays of kernel rows be no larger than so many numbers."""
 
-    def empty(shape, dtype=float):
+    def few(shape, dtype):
         if np.prod(shape) > size:
             raise MemoryError("Unable to allocate")
-        return np.empty(shape, dtype=dtype)
+        return np.empty(shape, dtype)
 
-    monkeypatch.setattr(cache_module, "np", SimpleNamespace(**vars(np) | {"empty": empty}))
+    monkeypatch.setattr(cache_module, "array_of", few)
 
 
 def test_cache_goes_on_with_the_memory_it_gets(monkeypatch):
