@@ -65,7 +65,7 @@ from kpegasos.fitting.pairs import (
     one_vs_rest_bounds,
     vote,
 )
-from kpegasos.fitting.training import FitPlan, report_end, train_each, train_in_step
+from kpegasos.fitting.training import FitPlan, report_end, train
 from kpegasos.losses import Logistic
 from kpegasos.solvers.result import Results
 from kpegasos.solvers.stopping import Stopper, interruptible
@@ -278,10 +278,7 @@ class BasePegasos(
                 settings.max_time,
                 is_even=not settings.polish,
             ) as update:
-                if observers:
-                    results = train_in_step(plan, stopper, update, observers)
-                else:
-                    results = train_each(plan, stopper, update)
+                results = train(plan, stopper, update, observers)
                 model = plan.attributes(results)
                 model["_states"] = [r.state for r in results] if settings.warm_start else None
                 for observer in observers:

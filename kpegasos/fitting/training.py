@@ -401,8 +401,10 @@ class Turns:
         return float(seconds + others) / self.threads
 
 
-def train_each(plan: FitPlan, stopper: Stopper, update: Update) -> Results:
-    """Train each pair to its end, several at a time on threads.
+def train(
+    plan: FitPlan, stopper: Stopper, update: Update, observers: Sequence[CheckpointObserver] = ()
+) -> Results:
+    """Train each pair to its end, several at a time on threads; in step while somebody looks on.
 
     Pairs of few examples go through compiled code together, as far as it can finish them.
 
@@ -414,6 +416,8 @@ def train_each(plan: FitPlan, stopper: Stopper, update: Update) -> Results:
         goes to the others.
     update : callable
         See `Update`.
+    observers : sequence of CheckpointObserver, default=()
+        The first whose ``on_checkpoint`` is true stops the steps; those after it are not asked.
     """
     plan.prepare(stopper)
     numbers: Sequence[int] = range(len(plan.pairs))
@@ -429,8 +433,12 @@ def train_each(plan: FitPlan, stopper: Stopper, update: Update) -> Results:
     def begin(number: int) -> PairTraining:
         return PairTraining(plan, plan.pairs[number], n_at_once, stopper, update)
 
+    begun: dict[int, PairTraining] = {}
+    if plan.in_step:
+        begun.update((number, begin(number)) for number in numbers)
+        _train_in_step(plan, begun, stopper, observers)
     turns = Turns(numbers, plan.pairs.sizes, plan.settings, threads)
-    results = _train_in_turns(turns, begin, stopper)
+    results = _train_in_turns(turns, begun, begin, stopper)
     if found is None:
         return Results([results[number] for number in numbers])
     for number, result in results.items():
@@ -439,11 +447,16 @@ def train_each(plan: FitPlan, stopper: Stopper, update: Update) -> Results:
 
 
 def _train_in_turns(
-    turns: Turns, begin: Callable[[int], PairTraining], stopper: Stopper
+    turns: Turns,
+    left: dict[int, PairTraining],
+    begin: Callable[[int], PairTraining],
+    stopper: Stopper,
 ) -> dict[int, Result]:
-    """Train pairs to their ends, on threads: results by their numbers."""
+    """Train pairs to their ends, on threads: results by their numbers.
+
+    Those that have begun already are ``left``.
+    """
     results: dict[int, Result] = {}
-    left: dict[int, PairTraining] = {}
     failures: list[BaseException] = []
 
     def train() -> None:
@@ -487,53 +500,31 @@ def _on_threads(work: Callable[[], None], threads: int) -> None:
     parallel_for(do_some, [(thread,) for thread in range(threads)])
 
 
-def train_in_step(
+def _train_in_step(
     plan: FitPlan,
+    trainings: dict[int, PairTraining],
     stopper: Stopper,
-    update: Update,
     observers: Sequence[CheckpointObserver],
-) -> Results:
-    """Train all pairs from checkpoint to checkpoint, where observers see the model.
-
-    Parameters
-    ----------
-    plan : FitPlan
-    stopper : Stopper
-        As in `train_each`.
-    update : callable
-        See `Update`.
-    observers : sequence of CheckpointObserver
-        The first whose ``on_checkpoint`` is true stops the fit; those after it are not asked.
-    """
-    plan.prepare(stopper)
-    n_pairs, threads = len(plan.pairs), plan.n_threads()
-    trainings = [PairTraining(plan, pair, n_pairs, stopper, update) for pair in plan.pairs]
-    runs = [training.run for training in trainings]
+) -> None:
+    """Take the steps of all pairs from checkpoint to checkpoint, where observers see the model."""
+    runs = [training.run for training in trainings.values()]
     for observer in observers:
         observer.begin_fit(max(len(run.points) for run in runs))
     while not all(run.finished for run in runs):
         for observer in observers:
             observer.begin_checkpoint()
-        _take_to_checkpoint(plan, trainings, stopper)
+        going = [number for number, each in trainings.items() if not each.run.finished]
+        turns = Turns(going, plan.pairs.sizes, plan.settings, 1)
+        while (turn := turns.take()) is not None:
+            number, part = turn
+            if not trainings[number].advance(stopper.share(part)):
+                turns.leave(number)
         model = cache(lambda: plan.attributes(Results([run.result() for run in runs])))
         if any(observer.on_checkpoint(model) for observer in observers):
             for run in runs:
                 run.stop()
     for observer in observers:
         observer.end_fit()
-    turns = Turns(range(n_pairs), plan.pairs.sizes, plan.settings, threads)
-    results = _train_in_turns(turns, trainings.__getitem__, stopper)
-    return Results([results[number] for number in range(n_pairs)])
-
-
-def _take_to_checkpoint(plan: FitPlan, trainings: Sequence[PairTraining], stopper: Stopper) -> None:
-    """Take all runs that are not at their ends to their next checkpoints."""
-    numbers = [each.pair.number for each in trainings if not each.run.finished]
-    turns = Turns(numbers, plan.pairs.sizes, plan.settings, 1)
-    while (turn := turns.take()) is not None:
-        number, part = turn
-        if not trainings[number].advance(stopper.share(part)):
-            turns.leave(number)
 
 
 #: Additions to margins of a run, some milliseconds, up to which nobody waits for it.
@@ -556,7 +547,7 @@ def small_pairs(plan: FitPlan) -> SmallPairs | None:
         whole.positive_definite
         and whole.gram.flags.carray
         and settings.counts
-        and not (settings.verbose or settings.warm_start)
+        and not (plan.in_step or settings.verbose or settings.warm_start)
         and isinstance(settings.polish, bool)
         and not settings.free_intercept
         and options.batch_size == 1
