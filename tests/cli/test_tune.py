@@ -6,7 +6,6 @@ import json
 import os
 import re
 import signal
-import sys
 
 import numpy as np
 import pytest
@@ -66,12 +65,6 @@ def test_json_has_every_cell(data, kpegasos):
     for name in ("param_C", "mean_test_score", "max_relative_gap"):
         assert told["cells"][name] == pytest.approx(expected.cv_results_[name].tolist())
     assert told["status"] == "completed"
-
-
-def test_progress_is_for_terminals(data, kpegasos, monkeypatch):
-    assert kpegasos("tune", data, *VALUES).err == ""
-    monkeypatch.setattr(type(sys.stderr), "isatty", lambda self: True)
-    assert "18/18 cells" in kpegasos("tune", data, *VALUES).err
 
 
 @pytest.mark.parametrize(("kernel", "n_values"), [("0", 1), ("1", 4), ("2", 2)])

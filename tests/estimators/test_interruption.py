@@ -6,7 +6,6 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import contextmanager
 from functools import partial
 
 import numpy as np
@@ -16,7 +15,6 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
 from kpegasos import LinearPegasosSVC, PegasosSVC
-from kpegasos.estimators import base
 from kpegasos.utils import tuning
 
 # Never to be reached; max_time only keeps a failing test from running for ever.
@@ -155,22 +153,6 @@ def test_pairs_that_come_too_late_compute_no_gram_matrix(cache, monkeypatch):
         assert history["kernel_evaluations"][-1] < 200**2
 
 
-@BOTH
-def test_max_time_counts_from_the_call(Estimator, monkeypatch):
-    """Validation and kernel rows used to come on top."""
-    X, y = data(2)
-    prepare = Estimator._prepare
-
-    def slow(*arguments):
-        time.sleep(0.05)
-        return prepare(*arguments)
-
-    monkeypatch.setattr(Estimator, "_prepare", slow)
-    with tells_max_time():
-        clf = Estimator(n_steps=10**6, max_time=0.04, checkpoints=None).fit(X, y)
-    assert clf.n_steps_ == tuning.FEWEST_DRAWS
-
-
 # --- slow kernels ---
 
 
@@ -210,22 +192,3 @@ def test_ctrl_c_leaves_the_matrix_of_a_slow_kernel_with_a_model(polish):
         model.fit(X60, Y60)
     assert kernel.values < 1500
     assert np.isfinite(model.decision_function(X60[:1])).all()
-
-
-def test_progress_goes_on_during_a_polish(monkeypatch):
-    """The bar used to stand at 100%, with the gap before the polish."""
-    told = []
-
-    @contextmanager
-    def recording(*arguments, **options):
-        yield lambda number, run, before, own: told.append(
-            (before + own * run.progress, *[r.relative_gap for r in run.history.records[-1:]])
-        )
-
-    monkeypatch.setattr(base, "progress_bar", recording)
-    model = PegasosSVC(polish=True, tol=1e-4, C=100.0, epochs=1, verbose=True, random_state=0)
-    model.fit(X60, Y60)
-    shares = [share for share, *_ in told]
-    assert shares == sorted(shares)
-    assert shares[0] == 0.0 < 0.5 < shares[-1] == 1.0
-    assert told[-1][1] == pytest.approx(model.relative_gap_, rel=1e-3)

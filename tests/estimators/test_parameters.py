@@ -116,20 +116,6 @@ def test_random_state(Estimator):
 X, Y = make_blobs(120, centers=3, cluster_std=2.0, random_state=0)
 
 
-@pytest.mark.parametrize("cache", ["auto", "cached"])
-def test_fit_does_not_see_an_outlier_of_weight_zero(cache):
-    far = np.vstack([X, [1e9, -1e9]])
-    weight = np.append(np.ones(len(X)), 0.0)
-    options = {"gamma": 0.1, "cache": cache, "epochs": 3, "random_state": 0}
-    expected = PegasosSVC(**options).fit(X, Y)
-    clf = PegasosSVC(**options).fit(far, np.append(Y, 0), weight)
-    np.testing.assert_array_equal(clf.dual_coef_, expected.dual_coef_)
-    np.testing.assert_array_equal(clf.objective_, expected.objective_)
-    np.testing.assert_array_equal(clf.decision_function(X), expected.decision_function(X))
-    for mine, its in zip(clf.history_, expected.history_, strict=True):
-        assert mine["kernel_evaluations"][-1] == its["kernel_evaluations"][-1]
-
-
 @pytest.mark.parametrize("C", [1e-50, 1e45])
 def test_decisions_of_float32_survive_extreme_coefficients(C):
     two = Y < 2

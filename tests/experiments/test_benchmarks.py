@@ -1,7 +1,5 @@
 """The benchmarks: how searches and models are judged, what runs again, processes of their own."""
 
-import os
-
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
@@ -10,7 +8,6 @@ from sklearn.svm import SVC
 
 from experiments import grid_search
 from experiments._data import Task
-from experiments._measure import Memory
 from experiments.benchmark_kernel import beats, judge
 from kpegasos import PegasosSVC
 
@@ -75,12 +72,3 @@ def test_ahead_is_beyond_the_noise(median, least, ahead):
 
 
 # --- processes and repeated calls ---
-
-
-def test_memory_of_a_block_is_its_peak():
-    if not os.access("/proc/self/clear_refs", os.W_OK):
-        pytest.skip("the system keeps no peak")
-    with Memory() as memory:
-        block = np.ones(16 << 20)
-        del block
-    assert 120 <= memory.columns()["extra_mb"] <= 160

@@ -8,13 +8,10 @@ from covering import each_value
 from matplotlib import pyplot as plt
 from matplotlib.axis import Tick
 from matplotlib.figure import Figure
-from pictures import texts
 
 from kpegasos.plotting import ConvergenceDisplay, DecisionRegionDisplay
 from kpegasos.plotting.style import log_ticks
 
-CURVES = ["last iterate", "averaged iterate", "dual bound"]
-REGIONS = ["class 0", "class 1", "support vector", "f(x) = ±1"]
 #: Figures by their size, and how wide each axes is at least, in pixels.
 SIZES = {"one": (None, (1, 1), 520), "two columns": ((6.8, 2.6), (1, 2), 240)}
 SIZES["grid"] = (None, (2, 2), 230)
@@ -51,20 +48,6 @@ def test_legends_are_within_the_axes_and_leave_them_wide(moons, style, layout, s
             for ax in axes.flat:
                 draw(ax)
             assert_fits(figure, width)
-
-
-def test_legend_says_what_no_other_of_the_figure_does(moons):
-    X, y, model = moons
-    _, axes = plt.subplots(2, 2)
-    rings = {"X": X, "y": y, "support": [0, 1, 2], "counts": [1, 2, 3]}
-    plain = DecisionRegionDisplay(xx=[0, 1], yy=[0, 1], values=np.zeros((2, 2)), **rings)
-    assert texts(plain.plot(axes[0, 0]).legend_) == [*REGIONS[:3], "α = 3", REGIONS[3]]
-    assert plain.plot(axes[0, 1]).legend_ is None
-    ConvergenceDisplay.from_estimator(model, ax=axes[1, 0])
-    other = ConvergenceDisplay.from_estimator(model, ax=axes[1, 1], color="black")
-    assert texts(other.legend_) == CURVES, "these have another colour"
-    again = ConvergenceDisplay.from_estimator(model, ax=axes[1, 0])
-    assert texts(again.legend_) == 2 * CURVES, "its own axes have two of each"
 
 
 # --- ticks of logarithmic axes that can be read ---------------------------------------------------

@@ -63,11 +63,3 @@ PICTURES = [regions, many_regions, curves, surface, path]
 @pytest.mark.parametrize("picture", PICTURES)
 def test_picture_is_as_before(picture, tmp_path):
     assert difference(picture, picture.__name__, tmp_path) is None
-
-
-def test_picture_comparison_sees_lost_rings(tmp_path):
-    def without(ax):
-        regions(ax)
-        ax.collections[-1].remove()
-
-    assert difference(without, "regions", tmp_path) is not None

@@ -76,16 +76,6 @@ def test_surface_missing_cells_are_blank_and_not_dropped(ax):
     assert display.chosen is display.star_ is display.legend_ is None
 
 
-def test_surface_of_many_cells_has_no_numbers_and_few_ticks(ax):
-    scores = np.arange(160.0).reshape(8, 20)
-    values = {"Cs": np.logspace(-1, 2, 20), "gammas": np.logspace(-2, 2, 8)}
-    display = ValidationSurfaceDisplay(scores=scores, **values).plot(ax)
-    assert display.texts_ == []
-    labels = [tick.get_text() for tick in ax.get_xticklabels()]
-    assert labels == [f"{C:.3g}" for C in values["Cs"][::2]]
-    assert len(ax.get_yticklabels()) == 8
-
-
 @pytest.mark.parametrize("as_frame", [False, True])
 def test_surface_of_a_step_and_of_several_metrics_is_that_of_one(moons, as_frame):
     scoring, pipeline = ["accuracy", "f1"], make_pipeline(StandardScaler(), SVC())

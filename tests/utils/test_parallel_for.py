@@ -1,6 +1,5 @@
 """Work on several threads: all of it, at once, and errors of any piece."""
 
-import sys
 import threading
 import time
 import weakref
@@ -269,29 +268,6 @@ def test_turn_ends_with_an_error_such_as_of_a_turn_within_it():
         with pytest.raises(ValueError, match=message), turn(owner, "rows"):
             pass
     in_thread(lambda: turn(owner, "rows").__enter__()).join(10.0)
-
-
-def test_turn_of_a_thread_that_goes_on_meanwhile_is_waited_for():
-    owner, inside, most = Owner(), [0], [0]
-
-    def change():
-        with turn(owner, "rows"):
-            inside[0] += 1
-            most[0] = max(most[0], inside[0])
-            for _ in range(20):
-                sorted(range(50), key=lambda each: -each)
-            inside[0] -= 1
-
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        threads = [in_thread(lambda: [change() for _ in range(40)]) for _ in range(4)]
-        for thread in threads:
-            thread.join(60.0)
-        assert not any(thread.is_alive() for thread in threads)
-    finally:
-        sys.setswitchinterval(before)
-    assert most == [1]
 
 
 def test_locks_do_not_outlive_their_owners():
