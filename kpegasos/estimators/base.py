@@ -1,4 +1,4 @@
-"""The base of every estimator: check, plan, train, set attributes.
+"""The base of every estimator: check, train, set attributes.
 
 For each binary problem an estimator solves
 
@@ -65,7 +65,7 @@ from kpegasos.fitting.pairs import (
     one_vs_rest_bounds,
     vote,
 )
-from kpegasos.fitting.training import FitPlan, report_end, train
+from kpegasos.fitting.training import Fit, report_end, train
 from kpegasos.losses import Logistic
 from kpegasos.solvers.result import Results
 from kpegasos.solvers.stopping import Stopper, interruptible
@@ -161,11 +161,11 @@ class BasePegasos(
         """Return what makes rows of any pair, and attributes known before training."""
         raise NotImplementedError
 
-    def _attributes(self, plan: FitPlan, targets: Any, results: Results) -> dict[str, Any]:
+    def _attributes(self, fit: Fit, targets: Any, results: Results) -> dict[str, Any]:
         """Return fitted attributes of the model as it stands, in the layout of SVC or SVR."""
         raise NotImplementedError
 
-    def _vectors(self, plan: FitPlan, support: np.ndarray, results: Results) -> dict[str, Any]:
+    def _vectors(self, fit: Fit, support: np.ndarray, results: Results) -> dict[str, Any]:
         """Return what decisions are made from, beside coefficients and intercepts."""
         raise NotImplementedError
 
@@ -225,24 +225,24 @@ class BasePegasos(
                 weight, observers = self._set_aside(X, y, some_weight(sample_weight, X))
                 if callbacks is not None:
                     observers = [callbacks, *observers]
-                plan = self._plan(X, self._targets(y, weight), settings, in_step=bool(observers))
+                fit = self._new_fit(X, self._targets(y, weight), settings, in_step=bool(observers))
                 stopper.limit(settings.max_time)
-                results = self._train(plan, observers, stopper)
+                results = self._train(fit, observers, stopper)
             stopper.presses_kept = math.inf  # nothing may come between model and end
         # the caller of fit, beyond its decorators
-        report_end(type(self).__name__, results, stopper, plan)
+        report_end(type(self).__name__, results, stopper, fit)
         return self
 
     def _validate(self, X: Any, y: Any = "no_validation", *, reset: bool) -> Any:
         """Return X (and y) as C-ordered or canonical CSR rows of floats, copied only if need be."""
         return validated_rows(self, X, y, reset=reset)
 
-    def _plan(
+    def _new_fit(
         self, X: Any, targets: Targets | Numbers, settings: Settings, *, in_step: bool
-    ) -> FitPlan:
+    ) -> Fit:
         """Make binary problems and rows of what has been validated."""
         pairs = replace(targets.pairs(settings), free_intercept=settings.free_intercept)
-        make_rows, known = self._prepare(X, pairs, settings)
+        rows, known = self._prepare(X, pairs, settings)
         states = None
         known |= {"_states_origin": None, "_fitted": parameters_read_later(self)}
         if settings.warm_start:
@@ -253,33 +253,33 @@ class BasePegasos(
             known["_states_origin"] = origin
 
         def attributes(results: Results) -> dict[str, Any]:
-            found = self._attributes(plan, targets, results)
+            found = self._attributes(fit, targets, results)
             if settings.free_intercept:
                 intervals = np.array(results.column("intercept_interval"))
                 found["intercept_interval_"] = intervals + getattr(targets, "offset", 0.0)
-            vectors = self._vectors(plan, found["support_"], results)
+            vectors = self._vectors(fit, found["support_"], results)
             return self._completed({**known, **found, **vectors})
 
         seed = draw_seed(self.random_state)
-        plan = FitPlan(X, pairs, make_rows, settings, seed, states, known, attributes, in_step)
-        return plan
+        fit = Fit(X, pairs, rows, settings, seed, states, known, attributes, in_step)
+        return fit
 
     def _train(
-        self, plan: FitPlan, observers: Sequence[CheckpointObserver], stopper: Stopper
+        self, fit: Fit, observers: Sequence[CheckpointObserver], stopper: Stopper
     ) -> Results:
-        """Train what has been planned and make the results the model."""
+        """Train all pairs, and make the results the model."""
         stopper.presses_kept = 1
-        settings, name = plan.settings, type(self).__name__
+        settings, name = fit.settings, type(self).__name__
         try:
             with progress_bar(
                 settings.verbose,
                 name,
-                len(plan.pairs),
+                len(fit.pairs),
                 settings.max_time,
                 is_even=not settings.polish,
             ) as update:
-                results = train(plan, stopper, update, observers)
-                model = plan.attributes(results)
+                results = train(fit, stopper, update, observers)
+                model = fit.attributes(results)
                 model["_states"] = [r.state for r in results] if settings.warm_start else None
                 for observer in observers:
                     model.update(observer.attributes())
@@ -379,11 +379,11 @@ class OneVsOneMixin(BoundsMixin, ClassifierMixin, ClassifierAttributes):
     def _targets(self, y: np.ndarray, weight: np.ndarray) -> Targets:
         return Targets.of(y, weight, self.class_weight)
 
-    def _attributes(self, plan: FitPlan, targets: Targets, results: Results) -> dict[str, Any]:
+    def _attributes(self, fit: Fit, targets: Targets, results: Results) -> dict[str, Any]:
         """Return fitted attributes of the model as it stands."""
-        pairs, labels = plan.pairs, targets.labels
+        pairs, labels = fit.pairs, targets.labels
         counts, coefs = map(results.of_members, ("alpha", "coef"))
-        if plan.settings.counts:
+        if fit.settings.counts:
             counts = counts.astype(np.int64)
         names = ("n_steps", "objective", "gap", "relative_gap", "history", "intercept")
         *per_pair, histories, intercepts = map(results.column, names)
@@ -589,9 +589,9 @@ class RegressionMixin(BoundsMixin, RegressorMixin, RegressorAttributes):
         """Centre targets on their weighted median: the intercept is regularised like a weight."""
         return Numbers.of(y, weight, centred=bool(self.fit_intercept))
 
-    def _attributes(self, plan: FitPlan, targets: Numbers, results: Results) -> dict[str, Any]:
+    def _attributes(self, fit: Fit, targets: Numbers, results: Results) -> dict[str, Any]:
         """Return fitted attributes of the model as it stands."""
-        members, result = plan.pairs[0].members, results[0]
+        members, result = fit.pairs[0].members, results[0]
         coef, alpha = np.zeros((2, targets.values.size))
         coef[members], alpha[members] = result.coef, result.alpha
         support = np.flatnonzero(coef)
@@ -601,7 +601,7 @@ class RegressionMixin(BoundsMixin, RegressorMixin, RegressorAttributes):
             "n_support_": np.array([support.size], dtype=np.int32),
             "dual_coef_": coef[None, support],
             "intercept_": np.array([result.intercept + targets.offset]),
-            "lam_": plan.pairs[0].problem.lam,
+            "lam_": fit.pairs[0].problem.lam,
             "n_steps_": result.n_steps,
             "objective_": result.objective,
             "duality_gap_": result.gap,

@@ -29,7 +29,7 @@ from kpegasos.fitting.pairs import (
     Pairs,
     pair_coefficients,
 )
-from kpegasos.fitting.training import FitPlan
+from kpegasos.fitting.training import Fit
 from kpegasos.kernels.base import bounds_rounding, takes_objects
 from kpegasos.kernels.decision import (
     FEW_OUTPUTS,
@@ -165,8 +165,8 @@ class KernelEstimator(PrecomputedMixin, BasePegasos, KernelAttributes):
         known = {"_kernel": kernel, "_kept": Kept()}
         return rows, known if rows.centre is None else {**known, "_centre": rows.centre}
 
-    def _vectors(self, plan: FitPlan, support: np.ndarray, results: Results) -> dict[str, Any]:
-        X = plan.X
+    def _vectors(self, fit: Fit, support: np.ndarray, results: Results) -> dict[str, Any]:
+        X = fit.X
         vectors = np.empty((0, 0), X.dtype) if self._is_precomputed() else X[support]
         if takes_objects(self.kernel):  # or a model would change with whatever changes them
             vectors = as_objects([copied(each) for each in vectors])

@@ -21,7 +21,7 @@ from kpegasos.fitting.inputs import Settings
 from kpegasos.fitting.observers import CheckpointObserver, EarlyStopping, draw_aside, in_turn
 from kpegasos.fitting.pairs import Pairs
 from kpegasos.fitting.streams import OnlineClassifier, OnlineRegressor
-from kpegasos.fitting.training import FitPlan
+from kpegasos.fitting.training import Fit
 from kpegasos.kernels.functions import Linear
 from kpegasos.rows.features import FeatureRows
 from kpegasos.solvers.dual_ascent import DualAscent
@@ -45,9 +45,9 @@ class LinearEstimator(BasePegasos):
         rows, known = PairFeatures(X, pairs, settings), {"_online": None}
         return rows, known if rows.centre is None else {**known, "_centre": rows.centre}
 
-    def _vectors(self, plan: FitPlan, support: np.ndarray, results: Results) -> dict[str, Any]:
-        assert isinstance(plan.make_rows, PairFeatures)
-        coef = plan.make_rows.weights(results)
+    def _vectors(self, fit: Fit, support: np.ndarray, results: Results) -> dict[str, Any]:
+        assert isinstance(fit.rows, PairFeatures)
+        coef = fit.rows.weights(results)
         return {"coef_": coef[0] if is_regressor(self) else coef}
 
     def _completed(self, model: dict[str, Any]) -> dict[str, Any]:

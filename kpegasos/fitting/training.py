@@ -1,4 +1,4 @@
-"""The two ways to train the binary runs of a fit: each to its end, or all in step.
+"""A fit: its binary problems, and how their runs are trained, each to its end, or all in step.
 
 Pairs of classes are independent, so the model is the same either way. In step, a whole model exists
 at every checkpoint, which is what callbacks and early stopping look at.
@@ -56,7 +56,7 @@ _STOPPED = {
 
 
 @dataclass
-class FitPlan:
+class Fit:
     """The problems of a fit, and their results.
 
     Attributes
@@ -64,7 +64,7 @@ class FitPlan:
     X : ndarray or CSR matrix of shape (n_samples, n_features)
     pairs : Pairs
         The binary problems.
-    make_rows : KernelRows or PairFeatures
+    rows : KernelRows or PairFeatures
         Makes the rows of any pair.
     settings : Settings
     seed : int
@@ -85,7 +85,7 @@ class FitPlan:
 
     X: Any
     pairs: Pairs
-    make_rows: KernelRows | PairFeatures
+    rows: KernelRows | PairFeatures
     settings: Settings
     seed: int
     states: list[State | None] | None
@@ -108,7 +108,7 @@ class FitPlan:
     def make_run(self, pair: Pair, n_at_once: int, stopper: Stopper) -> PegasosRun:
         """Set up the run of a pair; a brief one if there is reason to stop."""
         settings, begin = self.settings, stopper.seconds
-        rows = self._rows(pair, n_at_once, stopper)
+        rows = self._rows_of(pair, n_at_once, stopper)
         seconds = stopper.seconds - begin
         run = make_run(
             pair.problem,
@@ -116,7 +116,7 @@ class FitPlan:
             settings.options,
             n_steps=settings.n_steps,
             epochs=settings.epochs_of(
-                pair.problem.y.size, n_values=self.n_values, is_costly=self.make_rows.is_costly
+                pair.problem.y.size, n_values=self.n_values, is_costly=self.rows.is_costly
             ),
             checkpoints=self.checkpoints,
             tol=settings.tol,
@@ -132,7 +132,7 @@ class FitPlan:
     @property
     def n_values(self) -> float:
         """Kernel values of all pairs; costly ones are kept, whichever pair has asked for them."""
-        if self.make_rows.is_costly:
+        if self.rows.is_costly:
             return float(self.X.shape[0]) ** 2
         return float((self.pairs.sizes.astype(np.float64) ** 2).sum())
 
@@ -143,14 +143,14 @@ class FitPlan:
 
     def n_threads(self) -> int:
         """Count threads: of a costly kernel the values of a row are shared out instead."""
-        return 1 if self.make_rows.is_costly else min(len(self.pairs), n_threads())
+        return 1 if self.rows.is_costly else min(len(self.pairs), n_threads())
 
     def prepare(self, stopper: Stopper) -> None:
         """Make what the rows of all pairs share, while there is no reason to stop.
 
         Where that is quick it is done in any case, as the pairs one by one would take longer.
         """
-        rows = self.make_rows
+        rows = self.rows
         if isinstance(rows, KernelRows) and rows.at_once:
             try:
                 with heeding(stopper.bears_delay if rows.is_quick else stopper.lasts):
@@ -159,17 +159,17 @@ class FitPlan:
                 self.is_slow = True
         self.seconds_before = stopper.seconds
 
-    def _rows(self, pair: Pair, n_at_once: int, stopper: Stopper) -> RowSource:
+    def _rows_of(self, pair: Pair, n_at_once: int, stopper: Stopper) -> RowSource:
         """Give rows of a pair; for a brief run if there is reason to stop before they are made."""
         if stopper.reason() not in CUT_SHORT:
             try:
                 with heeding(stopper.lasts):
-                    return self.make_rows(pair, n_at_once, False)
+                    return self.rows(pair, n_at_once, False)
             except CutShort:
                 self.is_slow = True
         with heeding(stopper.bears_delay):
             heed()
-            return self.make_rows(pair, n_at_once, True)
+            return self.rows(pair, n_at_once, True)
 
 
 class PairTraining:
@@ -179,7 +179,7 @@ class PairTraining:
 
     Parameters
     ----------
-    plan : FitPlan
+    fit : Fit
     pair : Pair
     n_at_once : int
         So many pairs share the memory.
@@ -190,20 +190,20 @@ class PairTraining:
     """
 
     def __init__(
-        self, plan: FitPlan, pair: Pair, n_at_once: int, stopper: Stopper, update: Update
+        self, fit: Fit, pair: Pair, n_at_once: int, stopper: Stopper, update: Update
     ) -> None:
-        self.pair, self._plan, self._n_at_once = pair, plan, n_at_once
+        self.pair, self._fit, self._n_at_once = pair, fit, n_at_once
         self._stopper, self._update = stopper, update
-        self.run = plan.make_run(pair, n_at_once, stopper)
+        self.run = fit.make_run(pair, n_at_once, stopper)
         self._ascent: DualAscent | None = None
-        self._ends_with_run = not plan.settings.polish
+        self._ends_with_run = not fit.settings.polish
         self._is_closed = False
-        self._may_give_way = plan.settings.shortened
+        self._may_give_way = fit.settings.shortened
         self._tell()
 
     def _tell(self) -> None:
         """Tell what is done of the pair."""
-        half = 0.5 if self._plan.settings.polish else 1.0
+        half = 0.5 if self._fit.settings.polish else 1.0
         if self._ascent is None:
             self._update(self.pair.number, self.run, 0.0, half)
         else:
@@ -211,7 +211,7 @@ class PairTraining:
 
     def advance(self, share: Stopper) -> bool:
         """Take the run to its next checkpoint; false if a pause comes before."""
-        settings, run = self._plan.settings, self.run
+        settings, run = self._fit.settings, self.run
         n_records = len(run.history)
         run.advance(share, settings.tol)
         self._tell()
@@ -243,7 +243,7 @@ class PairTraining:
                     return False
         except ValueError as error:
             # Values that were costly make a model all the same.
-            if not takes_objects(self._plan.known.get("_kernel")) or INDEFINITE not in str(error):
+            if not takes_objects(self._fit.known.get("_kernel")) or INDEFINITE not in str(error):
                 raise
             self.run.state.certified = False
             self._ascent, self._ends_with_run = None, True
@@ -251,7 +251,7 @@ class PairTraining:
 
     def _go_on(self, turns: Turns, share: Stopper) -> None:
         """Go on to the next checkpoint."""
-        settings, run, ascent = self._plan.settings, self.run, self._ascent
+        settings, run, ascent = self._fit.settings, self.run, self._ascent
         if not run.finished:
             self.advance(share)
         elif ascent is None:
@@ -297,14 +297,14 @@ class PairTraining:
 
     def _take_plain_steps(self) -> None:
         """Go on with the steps of a plain fit, after which there may be time for an ascent."""
-        run, settings, self._may_give_way = self.run, self._plan.settings, False
+        run, settings, self._may_give_way = self.run, self._fit.settings, False
         first, n, k = run.points.first, run.problem.y.size, settings.options.batch_size
         last = max(run.points.last, first + total_steps(None, settings.epochs, n, k))
-        run.extend(Checkpoints(self._plan.checkpoints, first, last, n, k))
+        run.extend(Checkpoints(self._fit.checkpoints, first, last, n, k))
 
     def pause(self) -> None:
         """Leave the pair, and the memory of its rows to others."""
-        if not self._plan.keeps_rows:
+        if not self._fit.keeps_rows:
             self.run.rows.close()
             self._is_closed = True
 
@@ -313,7 +313,7 @@ class PairTraining:
         rows, begin = None, self._stopper.seconds
         if self._stopper.reason() is None:
             with suppress(CutShort), heeding(self._stopper.lasts):
-                rows = self._plan.make_rows(self.pair, self._n_at_once, False)
+                rows = self._fit.rows(self.pair, self._n_at_once, False)
         if rows is None:
             (self._ascent or self.run).end(self._stopper.reason() or "max_time")
             return
@@ -326,7 +326,7 @@ class PairTraining:
     def result(self) -> Result:
         """Make the result, at the end."""
         # A state takes as much memory as the model; only a warm start needs it.
-        self.run.keeps_state = self._plan.settings.warm_start
+        self.run.keeps_state = self._fit.settings.warm_start
         run, ascent = self.run, self._ascent
         share = 0.5 + 0.5 * ascent.progress if ascent is not None else run.progress
         result = run.result() if ascent is None else polished(run, ascent)
@@ -402,7 +402,7 @@ class Turns:
 
 
 def train(
-    plan: FitPlan, stopper: Stopper, update: Update, observers: Sequence[CheckpointObserver] = ()
+    fit: Fit, stopper: Stopper, update: Update, observers: Sequence[CheckpointObserver] = ()
 ) -> Results:
     """Train each pair to its end, several at a time on threads; in step while somebody looks on.
 
@@ -410,7 +410,7 @@ def train(
 
     Parameters
     ----------
-    plan : FitPlan
+    fit : Fit
     stopper : Stopper
         Every pair has a part of the time and of the kernel values, and a model; what some leave
         goes to the others.
@@ -419,25 +419,25 @@ def train(
     observers : sequence of CheckpointObserver, default=()
         The first whose ``on_checkpoint`` is true stops the steps; those after it are not asked.
     """
-    plan.prepare(stopper)
-    numbers: Sequence[int] = range(len(plan.pairs))
-    threads, found = plan.n_threads(), None
-    if (small := small_pairs(plan)) is not None:
-        polished, before = bool(plan.settings.polish), plan.seconds_before
+    fit.prepare(stopper)
+    numbers: Sequence[int] = range(len(fit.pairs))
+    threads, found = fit.n_threads(), None
+    if (small := small_pairs(fit)) is not None:
+        polished, before = bool(fit.settings.polish), fit.seconds_before
         found = train_small(small, stopper, threads, polished=polished, seconds_before=before)
         numbers = found.left
         if not numbers:
             return found
-    n_at_once = len(plan.pairs) if plan.keeps_rows else threads
+    n_at_once = len(fit.pairs) if fit.keeps_rows else threads
 
     def begin(number: int) -> PairTraining:
-        return PairTraining(plan, plan.pairs[number], n_at_once, stopper, update)
+        return PairTraining(fit, fit.pairs[number], n_at_once, stopper, update)
 
     begun: dict[int, PairTraining] = {}
-    if plan.in_step:
+    if fit.in_step:
         begun.update((number, begin(number)) for number in numbers)
-        _train_in_step(plan, begun, stopper, observers)
-    turns = Turns(numbers, plan.pairs.sizes, plan.settings, threads)
+        _train_in_step(fit, begun, stopper, observers)
+    turns = Turns(numbers, fit.pairs.sizes, fit.settings, threads)
     results = _train_in_turns(turns, begun, begin, stopper)
     if found is None:
         return Results([results[number] for number in numbers])
@@ -501,7 +501,7 @@ def _on_threads(work: Callable[[], None], threads: int) -> None:
 
 
 def _train_in_step(
-    plan: FitPlan,
+    fit: Fit,
     trainings: dict[int, PairTraining],
     stopper: Stopper,
     observers: Sequence[CheckpointObserver],
@@ -514,12 +514,12 @@ def _train_in_step(
         for observer in observers:
             observer.begin_checkpoint()
         going = [number for number, each in trainings.items() if not each.run.finished]
-        turns = Turns(going, plan.pairs.sizes, plan.settings, 1)
+        turns = Turns(going, fit.pairs.sizes, fit.settings, 1)
         while (turn := turns.take()) is not None:
             number, part = turn
             if not trainings[number].advance(stopper.share(part)):
                 turns.leave(number)
-        model = cache(lambda: plan.attributes(Results([run.result() for run in runs])))
+        model = cache(lambda: fit.attributes(Results([run.result() for run in runs])))
         if any(observer.on_checkpoint(model) for observer in observers):
             for run in runs:
                 run.stop()
@@ -534,12 +534,12 @@ _MOST_POINTS = 128
 _AVERAGES = {None: -1, "weighted": 0, "uniform": 1}
 
 
-def small_pairs(plan: FitPlan) -> SmallPairs | None:
+def small_pairs(fit: Fit) -> SmallPairs | None:
     """Return the pairs of a fit for `kpegasos.solvers.small`; None if it is not for them.
 
     The interpreter would take longer than such pairs.
     """
-    settings, rows, pairs = plan.settings, plan.make_rows, plan.pairs
+    settings, rows, pairs = fit.settings, fit.rows, fit.pairs
     options = settings.options
     if not isinstance(rows, KernelRows) or (whole := rows.whole) is None:
         return None
@@ -547,7 +547,7 @@ def small_pairs(plan: FitPlan) -> SmallPairs | None:
         whole.positive_definite
         and whole.gram.flags.carray
         and settings.counts
-        and not (plan.in_step or settings.verbose or settings.warm_start)
+        and not (fit.in_step or settings.verbose or settings.warm_start)
         and isinstance(settings.polish, bool)
         and not settings.free_intercept
         and options.batch_size == 1
@@ -565,7 +565,7 @@ def small_pairs(plan: FitPlan) -> SmallPairs | None:
     ):
         return None
     # With a gap to be reached each epoch, unless they are given.
-    chosen = plan.checkpoints
+    chosen = fit.checkpoints
     chosen = "epoch" if chosen is None and settings.tol is not None else chosen
     points = [
         list(Checkpoints(chosen, 0, last, n, 1))
@@ -585,7 +585,7 @@ def small_pairs(plan: FitPlan) -> SmallPairs | None:
         weight=pairs.weight,
         ends=pairs.ends,
         lam=pairs.lam,
-        key=np.array([stream_key(plan.seed, key) for key in keys], dtype=np.uint64),
+        key=np.array([stream_key(fit.seed, key) for key in keys], dtype=np.uint64),
         kind=kind,
         points=np.array([each + each[-1:] * (longest - len(each)) for each in points]),
         uniform=options.sampling == "uniform",
@@ -595,7 +595,7 @@ def small_pairs(plan: FitPlan) -> SmallPairs | None:
     )
 
 
-def report_end(name: str, results: Results, stopper: Stopper, plan: FitPlan) -> None:
+def report_end(name: str, results: Results, stopper: Stopper, fit: Fit) -> None:
     """Say that a fit has been cut short, or is far from its optimum for a cause that is known.
 
     Parameters
@@ -604,7 +604,7 @@ def report_end(name: str, results: Results, stopper: Stopper, plan: FitPlan) -> 
         Of the estimator.
     results : Results
     stopper : Stopper
-    plan : FitPlan
+    fit : Fit
 
     Raises
     ------
@@ -622,11 +622,11 @@ def report_end(name: str, results: Results, stopper: Stopper, plan: FitPlan) -> 
     if stopper.interrupted:
         cut = [results[k] for k, of in enumerate(statuses) if of == "interrupted"]
         raise KeyboardInterrupt(
-            f"{name} was stopped by Ctrl-C {_where(cut or results, plan)}; "
+            f"{name} was stopped by Ctrl-C {_where(cut or results, fit)}; "
             f"the estimator holds the model reached so far."
         )
-    settings, tol = plan.settings, plan.settings.tol
-    kernel: Any = plan.known.get("_kernel")
+    settings, tol = fit.settings, fit.settings.tol
+    kernel: Any = fit.known.get("_kernel")
     claimed = takes_objects(kernel) and kernel.positive_definite
     if claimed and any(map(math.isnan, results.column("gap"))):
         warn_caller(
@@ -644,17 +644,17 @@ def report_end(name: str, results: Results, stopper: Stopper, plan: FitPlan) -> 
             # The last look, without rounding, may have found more than was known before.
             cut = [result for result in cut if not result.relative_gap <= tol]
         if cut:
-            told = f"{reason} {_where(cut, plan)}; the model reached so far is returned"
-            warn_caller(f"{name} {told}{_remedy(cut, plan)}.", ConvergenceWarning)
-    if text := _of_hidden_columns(plan.X, settings.own.get("kernel")):
+            told = f"{reason} {_where(cut, fit)}; the model reached so far is returned"
+            warn_caller(f"{name} {told}{_remedy(cut, fit)}.", ConvergenceWarning)
+    if text := _of_hidden_columns(fit.X, settings.own.get("kernel")):
         warn_caller(f"{name} {text}")
     if tol is None and "kernel" not in settings.own:  # or it has been said already
-        told = _of_large_features(plan.X, results, settings.options.batch_size)
+        told = _of_large_features(fit.X, results, settings.options.batch_size)
         if told:
             warn_caller(f"{name} {told}", ConvergenceWarning)
-    if not told and (text := _of_far_column(results, plan)):
+    if not told and (text := _of_far_column(results, fit)):
         warn_caller(f"{name} {text}")
-    if plan.pairs.loss.regression and (text := _of_targets(plan.pairs[0].problem, results[0])):
+    if fit.pairs.loss.regression and (text := _of_targets(fit.pairs[0].problem, results[0])):
         warn_caller(f"{name} {text}")
 
 
@@ -664,16 +664,16 @@ _NOT_FAR, _FAR = 0.1, 0.9
 _CENTRE = "scale the features, as StandardScaler does, or set fit_intercept='free'"
 
 
-def _remedy(cut: Sequence[Result], plan: FitPlan) -> str:
+def _remedy(cut: Sequence[Result], fit: Fit) -> str:
     """Say what brings a fit further."""
     gap = max(result.relative_gap for result in cut)
-    if gap > _FAR and (cause := _far_column(plan)):
+    if gap > _FAR and (cause := _far_column(fit)):
         return f"; {_CENTRE}, since {cause}"
-    if not plan.settings.polish:
+    if not fit.settings.polish:
         return ""
     if cut[0].status == "completed":  # by itself: the problem is ill-conditioned
         return "; scale the features, as StandardScaler does, or reduce C"
-    if cut[0].status == "max_time" and gap > _NOT_FAR and "kernel" in plan.settings.own:
+    if cut[0].status == "max_time" and gap > _NOT_FAR and "kernel" in fit.settings.own:
         return (
             "; in as little time, fewer rows, polish=False, or LinearPegasosSVC on features of "
             "Nystroem may do better"
@@ -681,27 +681,27 @@ def _remedy(cut: Sequence[Result], plan: FitPlan) -> str:
     return ""
 
 
-def _where(results: Sequence[Result], plan: FitPlan) -> str:
+def _where(results: Sequence[Result], fit: Fit) -> str:
     """Tell how far the worst of some results has come."""
-    worst, n_pairs = max(results, key=lambda result: result.relative_gap), len(plan.pairs)
+    worst, n_pairs = max(results, key=lambda result: result.relative_gap), len(fit.pairs)
     place = (
         f"in {len(results)} of {n_pairs} pairs" if n_pairs > 1 else f"after {worst.n_steps} steps"
     )
     at_most = "at most " if len(results) > 1 else ""
     rounding = ""
     if worst.rounding > 0.5 * worst.gap:  # of which more steps take nothing off
-        rounding = f" that is mostly rounding{_less_rounding(worst, plan)}"
+        rounding = f" that is mostly rounding{_less_rounding(worst, fit)}"
     return f"{place}, with a certified relative gap of {at_most}{worst.relative_gap:.3g}{rounding}"
 
 
-def _less_rounding(result: Result, plan: FitPlan) -> str:
+def _less_rounding(result: Result, fit: Fit) -> str:
     """Say what would leave less rounding of a result, if anything would."""
-    offset = plan.pairs.offset
+    offset = fit.pairs.offset
     if _EPS * abs(offset) > 0.1 * result.rounding:
         return f" beside targets of about {offset:.4g} (subtract that from y)"
-    if plan.make_rows.is_double or "kernel" not in plan.settings.own:
+    if fit.rows.is_double or "kernel" not in fit.settings.own:
         return ""
-    way = "a matrix of float64" if plan.known["_kernel"] is None else "row_dtype='float64'"
+    way = "a matrix of float64" if fit.known["_kernel"] is None else "row_dtype='float64'"
     return f", of which {way} leaves less"
 
 
@@ -759,14 +759,14 @@ def _of_hidden_columns(X: Any, kernel: Any) -> str:
 _DEVIATIONS, _SIZES, _COSTS = 3.0, 10.0, 0.1
 
 
-def _far_column(plan: FitPlan) -> str:
+def _far_column(fit: Fit) -> str:
     """Name a column of X that the regularised intercept of a linear model stands against.
 
     A column of mean μ and deviation σ that decides, with a weight of ``1/σ``, needs an intercept of
     ``μ/σ``; beside a constant feature of size B that costs ``lam/2 (μ / (σ B))²``.
     """
-    settings, X = plan.settings, plan.X
-    is_linear = "kernel" not in settings.own or type(plan.known.get("_kernel")) is Linear
+    settings, X = fit.settings, fit.X
+    is_linear = "kernel" not in settings.own or type(fit.known.get("_kernel")) is Linear
     regularised = settings.own["fit_intercept"] is True
     if not (is_linear and regularised) or sparse.issparse(X):
         return ""
@@ -776,10 +776,10 @@ def _far_column(plan: FitPlan) -> str:
     is_far = np.abs(means) > least
     ratios = np.zeros(means.size)
     np.divide(means, deviations, out=ratios, where=is_far & (deviations > 0.0))
-    column, problem = int(np.abs(ratios).argmax()), plan.pairs[0].problem
+    column, problem = int(np.abs(ratios).argmax()), fit.pairs[0].problem
     needed = ratios[column] * np.abs(problem.y).mean() / settings.intercept_scaling
     nothing = mean_loss(np.zeros(problem.y.size), problem)
-    if not 0.5 * plan.pairs.lam.min() * needed**2 > _COSTS * nothing:
+    if not 0.5 * fit.pairs.lam.min() * needed**2 > _COSTS * nothing:
         return ""
     return (
         f"column {column} of X is far from zero ({means[column]:.4g} on average, with a standard "
@@ -806,11 +806,11 @@ def _lacks_intercept(result: Result, problem: Problem) -> bool:
     return bool(with_own < 0.5 * min(without, loss))
 
 
-def _of_far_column(results: Results, plan: FitPlan) -> str:
+def _of_far_column(results: Results, fit: Fit) -> str:
     """Say, with the cure, that a linear model learns little as its intercept costs much, if so."""
-    batch, cause = plan.settings.options.batch_size, _far_column(plan)
-    for pair, result in zip(plan.pairs, results, strict=True) if cause else ():
-        has_epoch = plan.settings.polish or result.n_steps * batch >= pair.problem.y.size
+    batch, cause = fit.settings.options.batch_size, _far_column(fit)
+    for pair, result in zip(fit.pairs, results, strict=True) if cause else ():
+        has_epoch = fit.settings.polish or result.n_steps * batch >= pair.problem.y.size
         if has_epoch and _lacks_intercept(result, pair.problem):
             return f"has learnt little, since {cause}: {_CENTRE}."
     return ""
