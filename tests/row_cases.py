@@ -22,6 +22,13 @@ KERNELS = {
     "laplacian": Laplacian(0.5),
     "sigmoid": Sigmoid(0.5, -1.0),
 }
+
+
+def n_kept(view):
+    """Rows that a view of a cache holds."""
+    return np.count_nonzero(view.slots >= 0)
+
+
 each_cache = pytest.mark.parametrize("cache", ["precomputed", "cached", "streamed"])
 each_format = pytest.mark.parametrize(
     "as_rows", [np.asarray, sparse.csr_matrix], ids=["dense", "csr"]

@@ -29,8 +29,7 @@ class QuantisedRows(KernelSource):
 
     def __init__(self, stored, scale):
         super().__init__(stored.shape[0], intercept_scaling=0.0, positive_definite=True)
-        # Margins of all examples are kept up to date, and any row can be asked for.
-        self.image_size = self.row_capacity = self.n_samples
+        self.row_capacity = self.n_samples  # any row can be asked for
         self.stored, self.scale = stored, scale
         self.values = np.empty(stored.shape, np.float32)
         self.slots = np.full(self.n_samples, -1)

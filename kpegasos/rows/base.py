@@ -408,7 +408,7 @@ class RowSource(ABC):
     image_kind : {"margins", "vector"}
         What the image that `advance` maintains is; of a vector, `evaluate` is a pass over the data.
     image_size : int
-        Its length.
+        Its length; for margins, as many as there are examples.
     row_capacity : int
         Rows that `ensure_rows` can hold at a time; 0 where rows cannot be asked for one by one.
     positive_definite : bool
@@ -435,7 +435,6 @@ class RowSource(ABC):
     """
 
     image_kind: str = "margins"
-    image_size: int = 0
     row_capacity: int = 0
     computes_as_asked: bool = False
     pace: float = math.inf
@@ -452,7 +451,7 @@ class RowSource(ABC):
         cls.unchanging = unchanging
 
     def __init__(self, n_samples: int, positive_definite: bool) -> None:
-        self.n_samples = n_samples
+        self.n_samples = self.image_size = n_samples
         self.positive_definite = positive_definite
 
     @abstractmethod

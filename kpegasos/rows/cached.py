@@ -98,20 +98,11 @@ class RowCache:
         self._computed, self._again = np.full(n_samples, False), 0
         self._work = np.empty((0, n_samples), values.dtype)
 
-    @property
-    def n_kept(self) -> int:
-        """Rows that are kept at present."""
-        return int(np.count_nonzero(self.view.slots >= 0))
-
     def begin(self, t: int) -> None:
         """Start a run at step t: rows of an earlier one are no younger than those to come."""
         if t == 0:
             np.clip(self.view.ticks, -1, 0, out=self.view.ticks)
             self._forget_counts()
-
-    def missing(self, members: np.ndarray) -> np.ndarray:
-        """Check whether the row of each member is missing."""
-        return self.view.slots[members] < 0
 
     @property
     def is_full(self) -> bool:
@@ -528,7 +519,6 @@ class CachedRows(KernelSource):
         tile_rows = optional(as_integer, "tile_rows", tile_rows, least=1) or tuning.TILE_ROWS
         tile_draws = optional(as_integer, "tile_draws", tile_draws, least=1) or tuning.TILE_DRAWS
         capacity, work_rows = cache_capacity(values, mb)
-        self.image_size = self.n_samples
         self._cache = RowCache(
             values,
             self.squared_norms(),
@@ -582,11 +572,6 @@ class CachedRows(KernelSource):
                 else:
                     self._fetch(steps, draws[position:], max(1, at_once))
 
-    @property
-    def n_kept(self) -> int:
-        """Rows that are kept at present."""
-        return self._cache.n_kept
-
     def ensure_rows(self, members: np.ndarray, t: int) -> KernelView:
         """Return a view that holds the rows of some examples, computed if need be."""
         return self._cache.ensure(members, t)
@@ -604,7 +589,7 @@ class CachedRows(KernelSource):
         """Compute the missing row, and those that the violators ahead will miss."""
         offset, k = int(steps.state.counters[BATCH_OFFSET]), steps.parameters.batch_size
         window = upcoming[offset + 1 : offset + k + self._window(steps.done * k)]
-        window = window[self._cache.missing(window)]
+        window = window[self._cache.view.slots[window] < 0]
         score = steps.priority(window)
         # A few rows cost as much as one, so the likeliest of the doubtful fill up a small tile.
         small = tuning.SMALL_TILE_ROWS

@@ -65,7 +65,7 @@ class GramRows(KernelSource, unchanging=True):
         super().__init__(gram.shape[0], intercept_scaling, positive_definite)
         self.evaluations = self.unclaimed = evaluations
         self._scaling = intercept_scaling
-        self.image_size = self.row_capacity = self.n_samples
+        self.row_capacity = self.n_samples
         self.gram = np.ascontiguousarray(gram)
         self.rounding, self.exact = rounding, exact
         self._view = KernelView(

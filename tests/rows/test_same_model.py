@@ -7,6 +7,7 @@ import pytest
 from covering import each_value
 from models import counts_of
 from numpy.testing import assert_allclose, assert_array_equal
+from row_cases import n_kept
 from sklearn.datasets import make_blobs, make_moons
 from solver_cases import finished_run
 
@@ -57,7 +58,7 @@ def make_cached(**parameters):
 def test_tiles_compute_no_row_that_is_not_needed():
     source = make_cached()
     result = pegasos(TASK, source, epochs=1, random_state=0, checkpoints=None)
-    assert source.n_kept == np.count_nonzero(result.alpha)
+    assert n_kept(source._cache.view) == np.count_nonzero(result.alpha)
 
 
 def test_tiles_can_be_looked_at_and_left_at_any_step():
@@ -87,7 +88,7 @@ def test_working_sets_certify_what_is_asked_from_few_rows(weighted, tol):
     assert result.relative_gap <= tol
     assert result.dual_bound <= truth.objective * (1 + 1e-9)
     assert result.objective >= truth.dual_bound * (1 - 1e-9)
-    assert np.count_nonzero(result.coef) < source.n_kept < SIGNS.size / 3
+    assert np.count_nonzero(result.coef) < n_kept(source._cache.view) < SIGNS.size / 3
 
 
 @each_value(average=AVERAGES, cache_mb=[1024.0, 2.5])

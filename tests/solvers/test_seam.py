@@ -38,7 +38,6 @@ class DenseRows(RowSource):
     def __init__(self, X, *, holds_rows):
         super().__init__(X.shape[0], positive_definite=True)
         self.K = X @ X.T
-        self.image_size = X.shape[0]
         self.row_capacity = X.shape[0] if holds_rows else 0
         everything = np.arange(X.shape[0])
         ticks = np.zeros(X.shape[0], dtype=np.int64)
