@@ -203,7 +203,7 @@ def test_fit_that_a_far_column_ruins_says_so():
 def test_rounding_is_told_with_what_leaves_less_of_it():
     """And not with what is set already."""
     X, y = SCALED
-    options = {"C": 1e10, "polish": True, "tol": 1e-9, "max_time": 2.0, "random_state": 0}
+    options = {"C": 1e10, "polish": True, "tol": 1e-9, "random_state": 0}
     for parameters, rows, remedy in (
         ({}, X, "mostly rounding; "),
         ({"row_dtype": "float64"}, X.astype(np.float32), "mostly rounding; "),
