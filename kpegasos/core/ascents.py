@@ -16,12 +16,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba.extending import overload
 
 from kpegasos.core.state import Examples
 from kpegasos.losses.base import FLATTEST, best, gain, piece
-from kpegasos.losses.classification import is_hinge
-from kpegasos.utils.compiled import OVERLOADS, compiled
+from kpegasos.losses.classification import by_loss
+from kpegasos.utils.compiled import compiled
 
 #: Rounds of coordinate steps and of moves together, at the most: of the hinge, and of any loss.
 _BOX_ROUNDS, _ANY_ROUNDS = 20, 60
@@ -35,19 +34,6 @@ _FEW, _NO_RESIDUAL = 4, 1e-30
 _SMALLEST_MOVE = 1e-14
 #: Halvings of a step, at the most.
 _HALVINGS = 8
-
-
-def _by_loss(of_hinge: Any, of_any: Any) -> Any:
-    """Make a function of a loss that is one of two: the hinge has its own."""
-
-    def function(loss: Any, *others: Any) -> Any:
-        return (of_hinge if is_hinge(loss) else of_any)(loss, *others)
-
-    def chosen(loss: Any, *others: Any) -> Any:
-        return of_hinge if is_hinge(loss) else of_any
-
-    overload(function, jit_options=OVERLOADS, strict=False)(chosen)
-    return function
 
 
 def _hinge_violations(loss, image, beta, norms, examples, to_margin, rising, falling):  # type: ignore[no-untyped-def]
@@ -82,7 +68,7 @@ def _any_violations(loss, image, beta, norms, examples, to_margin, rising, falli
 #: Write how much each example would have its decision rise or fall; minus infinity if it can't:
 #: ``violations(loss, image, beta, norms, examples, to_margin, rising, falling)`` with squared norms
 #: (the hinge does without), and decisions ``to_margin`` times the image.
-violations = _by_loss(_hinge_violations, _any_violations)
+violations = by_loss(_hinge_violations, _any_violations)
 
 
 @compiled(inner=True)
@@ -132,7 +118,7 @@ def _any_begin(loss, image, label, signed, to_margin):  # type: ignore[no-untype
 
 
 #: Sum of a member and its inverse, where the search begins.
-_begin = _by_loss(_hinge_begin, _any_begin)
+_begin = by_loss(_hinge_begin, _any_begin)
 
 
 @compiled(inner=True)
@@ -173,7 +159,7 @@ def alternate(
         _move_together(loss, hessian, sums, label, inverse, beta)
 
 
-_most_rounds = _by_loss(lambda loss: _BOX_ROUNDS, lambda loss: _ANY_ROUNDS)
+_most_rounds = by_loss(lambda loss: _BOX_ROUNDS, lambda loss: _ANY_ROUNDS)
 
 
 @compiled(inner=True)
@@ -211,7 +197,7 @@ def _any_target(loss, beta, total, label, inverse, curvature):  # type: ignore[n
     return best(loss, beta, total * inverse, label, max(FLATTEST, curvature * abs(inverse)))
 
 
-_target = _by_loss(_hinge_target, _any_target)
+_target = by_loss(_hinge_target, _any_target)
 
 
 def _hinge_move(loss, hessian, sums, label, inverse, beta):  # type: ignore[no-untyped-def]
@@ -262,7 +248,7 @@ def _any_move(loss, hessian, sums, label, inverse, beta):  # type: ignore[no-unt
 
 
 #: Move the coefficients that are inside a piece; those at an end stay.
-_move_together = _by_loss(_hinge_move, _any_move)
+_move_together = by_loss(_hinge_move, _any_move)
 
 
 @compiled(inner=True)

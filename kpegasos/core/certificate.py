@@ -34,7 +34,7 @@ from kpegasos.core.state import (
     combine,
 )
 from kpegasos.losses.base import gain, pull, value
-from kpegasos.losses.classification import is_hinge
+from kpegasos.losses.classification import by_loss, is_hinge
 from kpegasos.utils.boundary import checked, require_shapes
 from kpegasos.utils.compiled import compiled, shared
 
@@ -51,24 +51,20 @@ def limits_of(loss: Any) -> Limits:
 # --- iterates whose margins are held --------------------------------------------------------------
 
 
-@compiled(fastmath=False)
-def additions(state: LoopState, examples: Examples, iterate: Iterate) -> float:
+@shared
+def additions(state: LoopState, examples: Examples, iterate: Iterate, counts: float) -> float:
     """Bound how far the image of an iterate is off, in units of a kernel value's spacing.
 
     That is the number of additions times the most that sums have come to. With the hinge, in units
     of the scale no count has been larger than it is now, and no dual variable larger than one; else
     what they have come to is kept, and signs may double stamped sums. An addition is rounded by
-    half a spacing, folding may double that.
+    half a spacing, folding may double that. ``counts`` are ``Σ α_i ω_i``.
     """
-    size = 0.0
-    if is_hinge(examples.loss):
-        for i in range(state.alpha.size):
-            size += state.alpha[i] * abs(examples.signed[i])
-    else:
-        size = 2.0 * state.scalars[LARGEST_SIZE]
+    if not is_hinge(examples.loss):
+        counts = 2.0 * state.scalars[LARGEST_SIZE]
     number = (state.counters[STEPS] + 4.0) * state.pulls.size + state.counters[INHERITED]
     shares = abs(iterate.plain) + 2.0 * iterate.stamped * iterate.largest_clock
-    return number * shares * (size + state.alpha.size)
+    return float(number * shares * (counts + state.alpha.size))
 
 
 @compiled(fastmath={"reassoc"})
@@ -125,7 +121,7 @@ def sums_of(
     of_sums = n_additions * _EPS * largest
     of_loss, of_margin = of_sums + of_values + size * average / coefs.size, of_sums + of_values
     of_margin += size * most
-    of_loss *= steepest(examples, limits, margins, of_margin)
+    of_loss *= _steepest(examples.loss, examples, limits, margins, of_margin)
     # The sum over the examples rounds the squared norm, whose terms come to this at the most.
     of_norm = size * (of_sums + 2.0 * of_values) + 0.5 * coefs.size * _EPS * largest * size * size
     return squared_norm, of_loss, of_norm, of_margin, n_additions
@@ -191,7 +187,10 @@ def evaluate_held(
     plain, stamped = iterate.plain, iterate.stamped
     combine(plain, stamped, state.alpha, state.stamps, iterate.prefix_coefs, coefs)
     combine(plain, stamped, state.image, state.stamped_image, iterate.prefix_image, margins)
-    number = additions(state, examples, iterate)
+    counts = 0.0
+    for i in range(state.alpha.size):
+        counts += state.alpha[i] * abs(examples.signed[i])
+    number = additions(state, examples, iterate, counts)
     return sums_of(examples, rounding, largest, limits, number, coefs, margins)
 
 
@@ -258,21 +257,26 @@ def largest_multiple(limits: Limits, coef: np.ndarray, unit: float) -> float:
     return theta
 
 
-@compiled()
-def best_multiple(
-    examples: Examples, limits: Limits, coef: np.ndarray, squared_norm: float, lam: float
-) -> float:
-    """Compute the θ that maximises ``D(θβ)`` over the multiples in the box; of a search, nearly.
+@compiled(fastmath={"reassoc"}, inner=True)
+def _hinge_line(examples: Examples, coef: np.ndarray) -> tuple[float, float]:
+    """Return the largest ``c``, and ``Σ c_i ω_i``."""
+    largest = size = 0.0
+    for i in range(coef.size):
+        largest = max(largest, coef[i])
+        size += abs(examples.signed[i]) * coef[i]
+    return largest, size
 
-    Parameters are those of `dual_value`, and the `Limits` of the loss.
-    """
+
+def _hinge_multiple(loss, examples, limits, coef, squared_norm, lam):  # type: ignore[no-untyped-def]
+    largest, size = _hinge_line(examples, coef)
+    if largest <= 0.0:
+        return 0.0
+    most, quadratic = 1.0 / (largest * lam * coef.size), lam * squared_norm
+    return min(most, lam * size / quadratic) if quadratic > 0.0 else most
+
+
+def _any_multiple(loss, examples, limits, coef, squared_norm, lam):  # type: ignore[no-untyped-def]
     most = largest_multiple(limits, coef, lam * coef.size)
-    if is_hinge(examples.loss):
-        linear, _ = gain_sums(examples, lam, coef)
-        quadratic = lam * squared_norm
-        if most == math.inf:  # every multiple is zero
-            return 0.0
-        return min(most, linear / quadratic) if quadratic > 0.0 else most
     most *= 1.0 - 4.0 * _EPS  # or a product may be rounded up beyond the box
     if most <= 0.0 or not coef.any():
         return 0.0
@@ -302,6 +306,20 @@ def best_multiple(
             left = high - _GOLDEN * (high - low)
             of_left = dual_value(examples, coef, squared_norm, lam, left)
     return best
+
+
+_multiple = by_loss(_hinge_multiple, _any_multiple)
+
+
+@compiled()
+def best_multiple(
+    examples: Examples, limits: Limits, coef: np.ndarray, squared_norm: float, lam: float
+) -> float:
+    """Compute the θ that maximises ``D(θβ)`` over the multiples in the box; of a search, nearly.
+
+    Parameters are those of `dual_value`, and the `Limits` of the loss.
+    """
+    return _multiple(examples.loss, examples, limits, coef, squared_norm, lam)
 
 
 @compiled(fastmath=False)
@@ -338,6 +356,37 @@ def start_ascent(
     return theta
 
 
+@compiled(fastmath=False, inner=True)
+def _largest_on_line(linear: float, quadratic: float, most: float) -> float:
+    """Maximise ``θ · linear − θ²/2 · quadratic`` over ``θ ≤ most``; no norm is negative."""
+    quadratic = max(0.0, quadratic)
+    theta = min(most, linear / quadratic) if quadratic > 0.0 else most
+    return theta * linear - 0.5 * theta * theta * quadratic
+
+
+def _hinge_bounds(loss, examples, limits, coef, squared_norm, norm_rounding, lam):  # type: ignore[no-untyped-def]
+    largest, size = _hinge_line(examples, coef)
+    if largest <= 0.0:
+        return 0.0, 0.0
+    most, linear = 1.0 / (largest * lam * coef.size), lam * size
+    least = linear - _sum_rounding(coef.size) * abs(linear)
+    found = _largest_on_line(linear, lam * squared_norm, most)
+    return found, _largest_on_line(least, lam * (squared_norm + norm_rounding), most)
+
+
+def _any_bounds(loss, examples, limits, coef, squared_norm, norm_rounding, lam):  # type: ignore[no-untyped-def]
+    n_samples = coef.size
+    theta = best_multiple(examples, limits, coef, squared_norm, lam)
+    total, size = gain_sums(examples, theta * lam * n_samples, coef)
+    quadratic = 0.5 * theta * theta * lam * (max(0.0, squared_norm) + norm_rounding)
+    bound = (total - (n_samples + _ROUNDINGS) * _EPS * size) / n_samples - quadratic
+    bound -= _ROUNDINGS * _EPS * (abs(total) / n_samples + quadratic)
+    return dual_value(examples, coef, squared_norm, lam, theta), bound
+
+
+_bounds = by_loss(_hinge_bounds, _any_bounds)
+
+
 @compiled(fastmath=False)
 def dual_bounds(
     examples: Examples,
@@ -351,30 +400,9 @@ def dual_bounds(
 
     Parameters are those of `best_multiple`, and the largest error of the squared norm.
     """
-    n_samples = coef.size
-    if is_hinge(examples.loss):
-        linear, _ = gain_sums(examples, lam, coef)
-        least = linear - _sum_rounding(n_samples) * abs(linear)
-        norm, most = lam * squared_norm, largest_multiple(limits, coef, lam * n_samples)
-        if most == math.inf:
-            return 0.0, 0.0
-        found = _largest_on_line(linear, norm, most)
-        bound = _largest_on_line(least, norm + lam * norm_rounding, most)
-        return max(0.0, found), max(0.0, bound)
-    theta = best_multiple(examples, limits, coef, squared_norm, lam)
-    total, size = gain_sums(examples, theta * lam * n_samples, coef)
-    quadratic = 0.5 * theta * theta * lam * (max(0.0, squared_norm) + norm_rounding)
-    bound = (total - (n_samples + _ROUNDINGS) * _EPS * size) / n_samples - quadratic
-    bound -= _ROUNDINGS * _EPS * (abs(total) / n_samples + quadratic)
-    return max(0.0, dual_value(examples, coef, squared_norm, lam, theta)), max(0.0, bound)
-
-
-@compiled(fastmath=False, inner=True)
-def _largest_on_line(linear: float, quadratic: float, most: float) -> float:
-    """Maximise ``θ · linear − θ²/2 · quadratic`` over ``θ ≤ most``; no norm is negative."""
-    quadratic = max(0.0, quadratic)
-    theta = min(most, linear / quadratic) if quadratic > 0.0 else most
-    return theta * linear - 0.5 * theta * theta * quadratic
+    sizes = squared_norm, norm_rounding, lam
+    found, bound = _bounds(examples.loss, examples, limits, coef, *sizes)
+    return max(0.0, found), max(0.0, bound)
 
 
 # --- gaps -----------------------------------------------------------------------------------------
@@ -571,6 +599,23 @@ def loss_errors(examples: Examples, margins: np.ndarray, errors: Any) -> np.ndar
     return slopes(examples, margins, errors) * errors
 
 
+def _hinge_steepest(loss, examples, limits, margins, error):  # type: ignore[no-untyped-def]
+    return limits[2]
+
+
+def _any_steepest(loss, examples, limits, margins, error):  # type: ignore[no-untyped-def]
+    if limits[2] < math.inf or not error < math.inf:
+        return limits[2]
+    most = 0.0
+    for i in range(margins.size):
+        margin, label = margins[i], examples.label[i]
+        most = max(most, _steepest_within(loss, margin, label, error, limits[2]))
+    return most
+
+
+_steepest = by_loss(_hinge_steepest, _any_steepest)
+
+
 @compiled()
 def steepest(examples: Examples, limits: Limits, margins: np.ndarray, error: float) -> float:
     """No loss is steeper, wherever the margins are within an error.
@@ -583,10 +628,4 @@ def steepest(examples: Examples, limits: Limits, margins: np.ndarray, error: flo
     error : float
         Largest error of a margin.
     """
-    if limits[2] < math.inf or not error < math.inf:
-        return limits[2]
-    most = 0.0
-    for i in range(margins.size):
-        margin, label = margins[i], examples.label[i]
-        most = max(most, _steepest_within(examples.loss, margin, label, error, limits[2]))
-    return most
+    return _steepest(examples.loss, examples, limits, margins, error)

@@ -292,7 +292,7 @@ class State:
             del snapshots[old]
 
 
-@compiled(fastmath=False)
+@compiled(fastmath=False, inner=True)
 def combine(
     plain: float,
     stamped: float,
@@ -345,9 +345,10 @@ class Iterate(NamedTuple):
     def _combined(
         self, total: np.ndarray, stamped_total: np.ndarray, prefix: np.ndarray
     ) -> np.ndarray:
-        out = np.empty(total.size)
-        combine(self.plain, self.stamped, total, stamped_total, prefix, out)
-        return out
+        if self.stamped == 0.0:
+            return self.plain * total
+        stamped_total = stamped_total + prefix if prefix.size else stamped_total
+        return self.plain * total - self.stamped * stamped_total
 
 
 def new_state(

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from numba.extending import overload
 
 from kpegasos.losses.base import TIE, described
+from kpegasos.utils.compiled import OVERLOADS
 from kpegasos.utils.validation import as_number
 
 
@@ -51,6 +52,19 @@ def is_hinge(loss: Any) -> bool:
 def _is_hinge(loss):  # type: ignore[no-untyped-def]
     found = is_hinge(loss)
     return lambda loss: found
+
+
+def by_loss(of_hinge: Any, of_any: Any) -> Any:
+    """Make a function of a loss that is one of two: the hinge has its own, for compiled callers."""
+
+    def function(loss: Any, *others: Any) -> Any:
+        return (of_hinge if is_hinge(loss) else of_any)(loss, *others)
+
+    def chosen(loss: Any, *others: Any) -> Any:
+        return of_hinge if is_hinge(loss) else of_any
+
+    overload(function, jit_options=OVERLOADS, strict=False)(chosen)
+    return function
 
 
 @described(regression=False, lower=0.0, upper=math.inf, lipschitz=math.inf)

@@ -232,12 +232,15 @@ class FeatureRows(RowSource, unchanging=True):
                 vector[-1] = 0.0
         margins = np.ascontiguousarray(self.margins(np.stack(vectors, axis=1)).T)
         found, in_sum = [], 0.5 * (self.image_size + 2) * _EPS
-        limits = limits_of(examples.loss)
+        limits, counts = limits_of(examples.loss), float(state.alpha @ np.abs(examples.signed))
         for iterate, vector, margin in zip(iterates, vectors, margins, strict=True):
-            number, squared_norm = additions(state, examples, iterate), float(vector @ vector)
+            number = additions(state, examples, iterate, counts)
+            squared_norm = float(vector @ vector)
             length, error = squared_norm**0.5, number * _EPS * self.largest**0.5
             of_margin = (in_sum + _EPS) * length * self.largest**0.5
-            of_loss = of_margin * steepest(examples, limits, margin, of_margin)
+            of_loss = of_margin * limits[2]
+            if limits[2] == math.inf:
+                of_loss = of_margin * steepest(examples, limits, margin, of_margin)
             # The norm of what belongs to the coefficients may be another.
             of_norm = error * (2.0 * length + error) + in_sum * squared_norm
             of_coefs = of_margin + number * _EPS * self.largest

@@ -60,7 +60,8 @@ def test_sums_are_those_of_numpy(n_samples, seed):
         loss = weight @ np.maximum(0.0, 1.0 - examples.label * margin)
         assert_allclose(total_loss(examples, margin), loss, rtol=1e-12)
         # Every term of the rounding.
-        assert of.additions == additions(state, examples, iterate)
+        number = additions(state, examples, iterate, state.alpha @ weight)
+        assert of.additions == pytest.approx(number, rel=1e-14)
         shares = plain + 2.0 * stamped * 3.0
         assert_allclose(of.additions, 4.0 * shares * (state.alpha @ weight + n_samples))
         of_values, of_sums = (np.abs(coef) * weight) @ rounding, of.additions * EPS * 17.0
