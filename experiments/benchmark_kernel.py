@@ -42,8 +42,16 @@ from scipy.optimize import minimize_scalar
 from sklearn.utils import gen_batches
 
 from experiments import _plots as plots
-from experiments._data import SMALL, Task, hinge_objective, load_task
-from experiments._measure import Memory, apart, timed, touch_memory
+from experiments._data import (
+    SMALL,
+    Memory,
+    Task,
+    apart,
+    hinge_objective,
+    load_task,
+    timed,
+    touch_memory,
+)
 from experiments._results import (
     Row,
     document,

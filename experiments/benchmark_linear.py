@@ -25,8 +25,7 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.svm import LinearSVC
 
 from experiments import _plots as plots
-from experiments._data import Split, hinge_objective
-from experiments._measure import repeated
+from experiments._data import Split, hinge_objective, repeated
 from experiments._results import OURS, Claim, columns, duration, grouped, listed, markdown, select
 from experiments._run import Context
 from kpegasos import LinearPegasosSVC, linear_rows, make_problem, sdca

@@ -25,7 +25,7 @@ from sklearn.multiclass import OneVsOneClassifier
 from sklearn.svm import SVC, LinearSVC
 
 from experiments import _plots as plots
-from experiments._measure import timed
+from experiments._data import timed
 from experiments._results import (
     OURS,
     Claim,

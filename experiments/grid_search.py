@@ -62,7 +62,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC
 
 from experiments import _plots as plots
-from experiments._measure import apart, repeated, timed, touch_memory
+from experiments._data import apart, repeated, timed, touch_memory
 from experiments._results import Row, duration, grouped, markdown, ranged
 from experiments._run import Context, vectors
 from kpegasos import PegasosSVC, PegasosSVCCV

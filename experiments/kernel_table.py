@@ -23,8 +23,7 @@ from typing import Any
 import numpy as np
 
 from experiments import _plots as plots
-from experiments._data import PROBLEMS, Task, load_task
-from experiments._measure import apart, repeated, timed
+from experiments._data import PROBLEMS, Task, apart, load_task, repeated, timed
 from experiments._results import OURS, Claim, Row, duration, listed, markdown, rounded
 from experiments._run import Context
 from experiments.benchmark_kernel import installed, measure

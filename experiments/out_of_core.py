@@ -20,7 +20,7 @@ import numpy as np
 from scipy import sparse
 
 from experiments import _plots as plots
-from experiments._measure import Memory, apart
+from experiments._data import Memory, apart
 from experiments._results import OURS, Claim, Row, columns, rounded, select
 from experiments._run import Context
 from kpegasos import LinearPegasosSVC
