@@ -397,7 +397,7 @@ def is_foreign(kernel: Any) -> bool:
 def pace_of(kernel: Any, X: Any) -> Pace:
     """Pace of a kernel's values on some rows: by the clock only where a user's own function is.
 
-    Our own have a nominal one, so that their pieces, and with them last bits, follow no clock.
+    Our own have a nominal one, so that their parts, and with them last bits, follow no clock.
     """
     if is_foreign(kernel):
         return Pace()

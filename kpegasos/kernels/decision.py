@@ -287,9 +287,9 @@ class KernelExpansion:
             n_blocks = -(-share // max(1, min(_TILE_ROWS, height // threads)))
             height = -(-share // n_blocks)
             each = height * n_blocks
-            pieces = [(top, min(n_rows, top + each)) for top in range(0, n_rows, each)]
+            parts = [(top, min(n_rows, top + each)) for top in range(0, n_rows, each)]
             parallel_for(
-                lambda top, bottom: self._add_blocks(X, result, top, bottom, height), pieces
+                lambda top, bottom: self._add_blocks(X, result, top, bottom, height), parts
             )
         check_finite(result)
         return result

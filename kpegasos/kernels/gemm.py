@@ -501,16 +501,16 @@ class PackedKernel:
             return
         products, squared_norms = self._matrix.products(rows), self._added(squared_norms)
 
-        def piece(begin: int, end: int) -> None:
+        def some(begin: int, end: int) -> None:
             columns = out[:, begin - first : end - first]
-            self._write_piece(products, squared_norms, begin, end, columns)
+            self._write_range(products, squared_norms, begin, end, columns)
 
         width = self._matrix.width
         n_panels = -(-last // width) - first // width
         threads = threads_for(rows.shape[0] * (last - first) * self._matrix.n_features)
-        parallel_for(piece, aligned_ranges(first, last, width, -(-n_panels // threads)))
+        parallel_for(some, aligned_ranges(first, last, width, -(-n_panels // threads)))
 
-    def _write_piece(
+    def _write_range(
         self,
         products: Products,
         squared_norms: np.ndarray,

@@ -30,9 +30,9 @@ from kpegasos.utils.patience import count, heed, room
 from kpegasos.utils.threads import lock_of
 from kpegasos.utils.validation import as_flag, as_jobs, as_number, as_objects, optional, shown
 
-#: Seconds of a piece of work, after which somebody may want it to end, and those from which on
+#: Seconds of a part of the work, after which somebody may want it to end, and those from which on
 #: several jobs share it: to hand it out takes some 15 ms.
-_PIECE, _PAYS = 0.2, 0.05
+_PART, _PAYS = 0.2, 0.05
 #: Values that are asked for the other way round, to see whether a function is symmetric, and the
 #: relative difference that rounding within it explains.
 _PROBES, _DOUBT = 6, 1e-4
@@ -279,7 +279,7 @@ class PairwiseKernel:
             pays = size * kept.seconds_each > _PAYS
             n_jobs = joblib.effective_n_jobs(self.n_jobs) if pays else 1
             # One value tells how long the others take.
-            each = max(1, int(_PIECE / kept.seconds_each)) if kept.seconds_each else 1
+            each = max(1, int(_PART / kept.seconds_each)) if kept.seconds_each else 1
             each = min(each, -(-size // n_jobs))
             ends = range(begin, begin + size, each) if n_jobs > 1 else (begin,)
             parts = [others[k : min(k + each, begin + size)] for k in ends]
