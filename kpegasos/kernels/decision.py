@@ -23,7 +23,7 @@ from kpegasos.utils import tuning
 from kpegasos.utils.boundary import checked, require_indices, require_range, require_shape
 from kpegasos.utils.compiled import compiled
 from kpegasos.utils.patience import heed
-from kpegasos.utils.threads import parallel_for, threads_for
+from kpegasos.utils.threads import even_ranges, parallel_for, threads_for
 
 #: Most bytes of support vectors and coefficients that are kept for one model.
 _MOST_BYTES = 64 * tuning.MEBIBYTE
@@ -270,38 +270,29 @@ class KernelExpansion:
         self._width = min(self.points.n_samples, _TILE_VECTORS)
         self._sums = _OutputSums(coefs, self._width, n_support)
 
-    def decide(self, X: Any, block_mb: float = 64.0) -> np.ndarray:
+    def decide(self, X: Any) -> np.ndarray:
         """Return values of all outputs for the rows of X; see `kernel_decision`."""
         points, n_rows = self.points, X.shape[0]
         result = np.zeros((n_rows, self.n_outputs))
-        bytes_each = self._width * points.work_dtype.itemsize
-        height = max(1, int(block_mb * tuning.MEBIBYTE) // bytes_each)
-        if not points.can_pack:
-            height = min(n_rows, height, tuning.FEATURE_ROWS)
-            self._add_blocks(X, result, 0, n_rows, height)
-        else:
+        threads, height = 1, tuning.FEATURE_ROWS
+        if points.can_pack:
             points.packed()
-            work = n_rows * points.n_samples * X.shape[1]
-            threads = threads_for(work)
-            share = -(-n_rows // threads)
-            n_blocks = -(-share // max(1, min(_TILE_ROWS, height // threads)))
-            height = -(-share // n_blocks)
-            each = height * n_blocks
-            parts = [(top, min(n_rows, top + each)) for top in range(0, n_rows, each)]
-            parallel_for(
-                lambda top, bottom: self._add_blocks(X, result, top, bottom, height), parts
-            )
+            threads, height = threads_for(n_rows * points.n_samples * X.shape[1]), _TILE_ROWS
+        parallel_for(
+            lambda top, bottom: self._add_blocks(X, result, top, bottom, height),
+            even_ranges(n_rows, min(n_rows, threads)),
+        )
         check_finite(result)
         return result
 
     def _add_blocks(self, X: Any, result: np.ndarray, top: int, bottom: int, height: int) -> None:
-        """Add the sums of some rows, ``height`` of them at a time, on one thread."""
+        """Add the sums of some rows, at most ``height`` of them at a time, on one thread."""
         points, width = self.points, self._width
         n_vectors = points.n_samples
         scratch = np.empty(min(height, bottom - top) * width, points.work_dtype)
-        for start in range(top, bottom, height):
-            rows = points.others(X[start : min(bottom, start + height)])
-            n_rows = rows[0].shape[0]
+        for begin, end in even_ranges(bottom - top, -(-(bottom - top) // height)):
+            block = slice(top + begin, top + end)
+            rows, n_rows = points.others(X[block]), end - begin
             products = points.packed().products(rows[0]) if points.can_pack else None
             for first in range(0, n_vectors, width):
                 heed()
@@ -311,7 +302,7 @@ class KernelExpansion:
                     points.write(rows, values, first, last)
                 else:
                     points.packed().write_tile(products, rows[1], first, last, values)
-                self._sums.add(first // width, values, result[start : start + n_rows])
+                self._sums.add(first // width, values, result[block])
 
 
 def kernel_decision(
@@ -321,13 +312,12 @@ def kernel_decision(
     coefs: np.ndarray,
     *,
     n_support: np.ndarray | None = None,
-    block_mb: float = 64.0,
     kept: Kept | None = None,
 ) -> np.ndarray:
     """``K(X, support vectors) @ coefs.T`` in bounded memory; see `KernelExpansion`.
 
-    Beside the result it takes a packed copy of dense support vectors, three of the coefficients,
-    ``block_mb``, and the features of up to 1024 rows.
+    Beside the result it takes a packed copy of dense support vectors, three of the coefficients, a
+    few MiB of kernel values, and the features of up to 1024 rows.
 
     A kernel of inner products on dense rows decides to the same bits however many rows are given.
 
@@ -337,8 +327,6 @@ def kernel_decision(
     X : ndarray or CSR matrix of shape (n_samples, n_features)
     support_vectors, coefs, n_support
         See `KernelExpansion`.
-    block_mb : float, default=64
-        MiB of kernel values at a time.
     kept : Kept, default=None
         Of the model, which keeps packed support vectors of up to 64 MiB for the next call.
 
@@ -361,9 +349,9 @@ def kernel_decision(
         return np.zeros((X.shape[0], _n_outputs(coefs, n_support)))
     make = partial(KernelExpansion, kernel, support_vectors, coefs, n_support)
     if kept is None or not _can_be_kept(kernel, support_vectors, coefs):
-        return make().decide(X, block_mb)
+        return make().decide(X)
     expansion: KernelExpansion = kept.of(kernel, support_vectors, (coefs, n_support), make)
-    return expansion.decide(X, block_mb)
+    return expansion.decide(X)
 
 
 def decision_rounding(

@@ -103,7 +103,6 @@ def test_decision_is_the_same_bits_in_any_batch_and_on_any_threads(
         for top in (0, 501, 1000 - size):
             part = kernel_decision(kernel, X[top : top + size], vectors, coefs)
             assert_array_equal(part, at_once[top : top + size], err_msg=f"{size} rows from {top}")
-    assert_array_equal(kernel_decision(kernel, X, vectors, coefs, block_mb=0.1), at_once)
     for threads in (2, 50):
         monkeypatch.setattr(decision_module, "threads_for", lambda work, n=threads: n)
         assert_array_equal(kernel_decision(kernel, X, vectors, coefs), at_once)

@@ -40,6 +40,7 @@ from kpegasos.kernels import (
     Sigmoid,
     base,
 )
+from kpegasos.kernels import decision as decision_module
 from kpegasos.kernels.base import bounds_rounding
 from kpegasos.kernels.decision import kernel_decision
 from kpegasos.kernels.functions import city_block, scale_gamma
@@ -74,12 +75,14 @@ def test_block_and_diag_are_by_the_book(case, as_rows, dtype):
 
 @each_case
 @each_format
-@pytest.mark.parametrize("block_mb", [1e-6, 64.0])
-def test_decision_is_by_the_book(case, as_rows, block_mb):
+@pytest.mark.parametrize("height", [1, 256])
+def test_decision_is_by_the_book(case, as_rows, height, monkeypatch):
     kernel, (X, Z) = CASES[case], points(case)
-    new, old = (Z, X) if "chi2" in case else (as_rows(Z), X if block_mb > 1 else as_rows(X))
+    new, old = (Z, X) if "chi2" in case else (as_rows(Z), X if height > 1 else as_rows(X))
     coefs = RNG.normal(size=(2, 23))
-    decision = kernel_decision(kernel, new, old, coefs, block_mb=block_mb)
+    monkeypatch.setattr(decision_module, "_TILE_ROWS", height)
+    monkeypatch.setattr(tuning, "FEATURE_ROWS", height)
+    decision = kernel_decision(kernel, new, old, coefs)
     assert decision.dtype == np.float64
     assert_allclose(decision, exact(kernel, Z, X) @ coefs.T, rtol=1e-9, atol=1e-9)
 
