@@ -67,15 +67,6 @@ def additions(state: LoopState, examples: Examples, iterate: Iterate, counts: fl
     return float(number * shares * (counts + state.alpha.size))
 
 
-@compiled(fastmath={"reassoc"})
-def total_loss(examples: Examples, margins: np.ndarray) -> float:
-    """``Σ ω_i ℓ(f(x_i), y_i)``."""
-    total = 0.0
-    for i in range(margins.size):
-        total += abs(examples.signed[i]) * value(examples.loss, margins[i], examples.label[i])
-    return total
-
-
 class Sums(NamedTuple):
     """Sums over the examples of an iterate whose margins are held, and largest errors.
 
@@ -437,7 +428,7 @@ def is_impossible(objective: float, bound: float, norm_term: float, norm_roundin
     return norm_term + norm_rounding < -doubt or bound > objective + doubt
 
 
-@compiled(fastmath=False)
+@compiled(fastmath={"reassoc"})
 def judge(
     examples: Examples,
     limits: Limits,
@@ -473,11 +464,15 @@ def judge(
     impossible : bool
         Whether they contradict a positive semi-definite kernel.
     """
-    half, n_samples = 0.5 * lam, coef.size
-    objective = half * squared_norm + total_loss(examples, margins) / n_samples
+    half, n_samples, loss = 0.5 * lam, coef.size, 0.0
+    for i in range(n_samples):
+        loss += abs(examples.signed[i]) * value(examples.loss, margins[i], examples.label[i])
+    objective = half * squared_norm + loss / n_samples
     error = loss_rounding + half * norm_rounding
     upper_bound = objective + error + _sum_rounding(n_samples) * abs(objective)
-    dual, proven = dual_bounds(examples, limits, coef, squared_norm, norm_rounding, lam)
+    sizes = squared_norm, norm_rounding, lam
+    dual, proven = _bounds(examples.loss, examples, limits, coef, *sizes)
+    dual, proven = max(0.0, dual), max(0.0, proven)
     least, own_error = max(bound, proven), half * norm_rounding
     impossible = is_impossible(upper_bound, least, half * squared_norm, own_error)
     return objective, upper_bound, dual, proven, impossible

@@ -23,10 +23,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kpegasos.core.certificate import dual_bounds, limits_of, total_loss
+from kpegasos.core.certificate import dual_bounds, limits_of
 from kpegasos.core.state import Examples
 from kpegasos.losses import HINGE, check_loss, is_hinge
-from kpegasos.losses.base import for_loops, is_foreign
+from kpegasos.losses.base import for_loops, is_foreign, values
 from kpegasos.losses.probe import probe, some_of
 from kpegasos.utils.validation import (
     LARGEST,
@@ -258,7 +258,11 @@ def check_weights(name: str, weight: np.ndarray) -> None:
 
 def mean_loss(decisions: np.ndarray, problem: Problem) -> float:
     """Weighted mean of the losses of ``f(x_i)``."""
-    return total_loss(problem.examples, np.ascontiguousarray(decisions)) / problem.y.size
+    if is_hinge(problem.loss):
+        losses = np.maximum(0.0, 1.0 - problem.y * decisions)
+    else:
+        losses = values(problem.loss, decisions, problem.y)
+    return float(losses @ problem.weight) / problem.y.size
 
 
 def primal(margins: np.ndarray, squared_norm: float, problem: Problem) -> float:

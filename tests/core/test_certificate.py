@@ -12,8 +12,8 @@ from kpegasos.core.certificate import (
     additions,
     dual_bounds,
     evaluate_held,
+    judge,
     limits_of,
-    total_loss,
 )
 from kpegasos.core.state import Examples, Iterate, PegasosOptions, new_state
 from kpegasos.losses import HINGE
@@ -58,7 +58,9 @@ def test_sums_are_those_of_numpy(n_samples, seed):
         signed, size = coef * examples.signed, np.abs(coef) @ weight
         assert_allclose(of.squared_norm, signed @ margin, rtol=1e-11, atol=1e-12)
         loss = weight @ np.maximum(0.0, 1.0 - examples.label * margin)
-        assert_allclose(total_loss(examples, margin), loss, rtol=1e-12)
+        judged = judge(examples, limits_of(HINGE), coef, margin, *of[:3], 0.1, 0.0)
+        objective = 0.05 * of.squared_norm + loss / n_samples
+        assert_allclose(judged[0], objective, rtol=1e-11, atol=1e-12)
         # Every term of the rounding.
         number = additions(state, examples, iterate, state.alpha @ weight)
         assert of.additions == pytest.approx(number, rel=1e-14)
