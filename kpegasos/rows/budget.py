@@ -110,10 +110,11 @@ def cached_mb_needed(values: KernelMatrix) -> float:
 
 
 def few_rows_mb(values: KernelMatrix) -> float:
-    """Return a ``cache_mb`` that keeps few rows, and computes a small tile of them at a time."""
-    work_bytes = _row_bytes(values)[1]
-    small_tile = min(values.n_samples, tuning.SMALL_TILE_ROWS)
-    return max(cached_mb_needed(values), 5 * small_tile * work_bytes / tuning.MEBIBYTE)
+    """Return a ``cache_mb`` for a tile in work and as many rows: a small one, or what is little."""
+    n_samples, tile_mb = values.n_samples, 5 * _row_bytes(values)[1] / tuning.MEBIBYTE
+    small = min(n_samples, tuning.SMALL_TILE_ROWS) * tile_mb
+    wide = min(n_samples // 8, tuning.TILE_ROWS) * tile_mb
+    return max(cached_mb_needed(values), small, min(wide, tuning.FEW_ROWS_MB))
 
 
 def gram_mb_needed(values: KernelMatrix) -> float:

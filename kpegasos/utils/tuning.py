@@ -46,6 +46,8 @@ FRESH_BYTES = 768 * MEBIBYTE
 IDLE_EPOCHS = 0.25
 #: Share of rows that may be computed again before idle ones are kept after all.
 MOST_AGAIN = 0.1
+#: MiB that few rows may take, if a small tile of them does not take more.
+FEW_ROWS_MB = 16
 #: Kernel rows computed together at the most, and the fewest that a source must have room for.
 TILE_ROWS, FEWEST_ROWS = 256, 16
 #: A tile is filled up to this many rows with doubtful ones, since few rows cost as much as one.
