@@ -252,7 +252,7 @@ class BasePegasos(
                 states = states_to_go_on_from(self._states, origin, self._states_origin)
             known["_states_origin"] = origin
 
-        def attributes(results: Results) -> dict[str, Any]:
+        def attributes(fit: Fit, results: Results) -> dict[str, Any]:
             found = self._attributes(fit, targets, results)
             if settings.free_intercept:
                 intervals = np.array(results.column("intercept_interval"))
@@ -261,8 +261,7 @@ class BasePegasos(
             return self._completed({**known, **found, **vectors})
 
         seed = draw_seed(self.random_state)
-        fit = Fit(X, pairs, rows, settings, seed, states, known, attributes, in_step)
-        return fit
+        return Fit(X, pairs, rows, settings, seed, states, known, attributes, in_step)
 
     def _train(
         self, fit: Fit, observers: Sequence[CheckpointObserver], stopper: Stopper
@@ -279,7 +278,7 @@ class BasePegasos(
                 is_even=not settings.polish,
             ) as update:
                 results = train(fit, stopper, update, observers)
-                model = fit.attributes(results)
+                model = fit.attributes(fit, results)
                 model["_states"] = [r.state for r in results] if settings.warm_start else None
                 for observer in observers:
                     model.update(observer.attributes())

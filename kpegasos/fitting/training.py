@@ -74,7 +74,7 @@ class Fit:
     known : dict
         Attributes of the model that training does not change.
     attributes : callable
-        ``attributes(results)`` makes the fitted attributes of the model as it stands.
+        ``attributes(fit, results)`` makes the fitted attributes of the model as it stands.
     in_step : bool
         Whether the pairs are to be trained in step.
     seconds_before : float, default=0.0
@@ -90,7 +90,7 @@ class Fit:
     seed: int
     states: list[State | None] | None
     known: dict[str, Any]
-    attributes: Callable[[Results], dict[str, Any]]
+    attributes: Callable[[Fit, Results], dict[str, Any]]
     in_step: bool
     seconds_before: float = 0.0
     is_slow: bool = False
@@ -519,7 +519,7 @@ def _train_in_step(
             number, part = turn
             if not trainings[number].advance(stopper.share(part)):
                 turns.leave(number)
-        model = cache(lambda: fit.attributes(Results([run.result() for run in runs])))
+        model = cache(lambda: fit.attributes(fit, Results([run.result() for run in runs])))
         if any(observer.on_checkpoint(model) for observer in observers):
             for run in runs:
                 run.stop()
