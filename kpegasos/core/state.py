@@ -347,8 +347,8 @@ class Iterate(NamedTuple):
     ) -> np.ndarray:
         if self.stamped == 0.0:
             return self.plain * total
-        stamped_total = stamped_total + prefix if prefix.size else stamped_total
-        return self.plain * total - self.stamped * stamped_total
+        combined = self.plain * total - self.stamped * stamped_total  # in the order of `combine`
+        return combined - self.stamped * prefix if prefix.size else combined
 
 
 def new_state(
