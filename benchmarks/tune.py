@@ -30,6 +30,7 @@ FIT_OF = {
     "MAP_BYTES": "not_kept",
     "FEATURE_ROWS": "cached",
     "FRESH_BYTES": "polished",
+    "FEW_ROWS_MB": "not_kept",
     "IDLE_EPOCHS": "polished",
     "MOST_AGAIN": "polished",
     "TILE_ROWS": "cached",
