@@ -13,14 +13,14 @@ and `LinearEstimator`.
 
 from __future__ import annotations
 
+import html
 import math
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import cache, wraps
-from inspect import signature
+from functools import cache
 from itertools import combinations
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import expit
@@ -29,12 +29,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from kpegasos.estimators.attributes import (
     ClassifierAttributes,
-    PegasosAttributes,
+    ClassifierParameters,
+    ModelAttributes,
     RegressorAttributes,
+    RegressorParameters,
+    RunParameters,
 )
 from kpegasos.estimators.bounds import BoundsMixin, bounds_of_pairs, warn_of_gap
 from kpegasos.estimators.exports import ExportMixin
-from kpegasos.estimators.html import HtmlNoteMixin
 from kpegasos.exports.model import Sigmoids
 from kpegasos.fitting.features import PairFeatures
 from kpegasos.fitting.inputs import Settings, settings_of, some_weight, validated_rows
@@ -80,63 +82,38 @@ from kpegasos.utils.boundary import require_numbers
 from kpegasos.utils.threads import at_work
 from kpegasos.utils.validation import as_choice, as_flag, draw_seed, shown
 
-Parameters = ParamSpec("Parameters")
+
+def _note(estimator: Any) -> str:
+    """Return gap and support of a fitted estimator in one line; empty before ``fit``."""
+    parts = []
+    if (gaps := getattr(estimator, "relative_gap_", None)) is not None:
+        worst, pairs = np.max(gaps), np.size(gaps)
+        of_pairs = f", largest of {pairs} pairs" if pairs > 1 else ""
+        bound = f"within {worst:.3%} of the optimum (certified relative gap{of_pairs})"
+        parts.append("no certified gap" if np.isnan(worst) else bound)
+    if (n_support := getattr(estimator, "n_support_", None)) is not None:
+        parts.append(f"{np.sum(n_support):,} support vectors")
+    return html.escape(" · ".join(parts))
 
 
-Estimator = TypeVar("Estimator")
+class HtmlNoteMixin:
+    """A line below scikit-learn's diagram of an estimator, for classes before `BaseEstimator`."""
 
-_PENALTY = "the penalty is the squared norm; `lam` or `C` is its weight"
-_STEPS = "`step`; None is 1 / (lam · t)"
-#: Parameters of SVC, SVR, LinearSVC, LinearSVR and SGDClassifier that have another name here.
-COUNTERPARTS = {
-    "alpha": "`lam`, or `C` = 1 / (alpha · n_samples)",
-    "cache_size": "`cache_mb`",
-    "dual": "none; the steps are primal, and `polish=True` ascends the dual",
-    "eta0": _STEPS,
-    "l1_ratio": _PENALTY,
-    "learning_rate": _STEPS,
-    "max_iter": "`epochs` or `n_steps`, and `max_time` in seconds",
-    "multi_class": "none; for one-vs-rest, put it into `sklearn.multiclass.OneVsRestClassifier`",
-    "n_iter": "`epochs` or `n_steps`",
-    "nu": "`C`; for the problems with nu, see `sklearn.svm.NuSVC`",
-    "penalty": _PENALTY,
-    "power_t": _STEPS,
-    "probability": "`loss='log_loss'`, or `sklearn.calibration.CalibratedClassifierCV`",
-    "shrinking": "none; `polish=True` sets examples aside by itself",
-    "shuffle": "`sampling`",
-}
+    def _repr_html_inner(self) -> str:
+        return self._with_note(super()._repr_html_inner())  # type: ignore[misc]
 
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
+        return {k: self._with_note(v) if k == "text/html" else v for k, v in bundle.items()}
 
-def keeps_parameters(
-    init: Callable[Concatenate[Estimator, Parameters], None],
-) -> Callable[Concatenate[Estimator, Parameters], None]:
-    """Have a constructor keep its parameters as attributes, and do nothing else.
-
-    A parameter of another estimator is answered with what it is called here. The signature stays
-    that of the constructor, which scikit-learn reads.
-    """
-    defaults = {each.name: each.default for each in signature(init).parameters.values()}
-    del defaults["self"]
-
-    @wraps(init)
-    def keeping(self: Estimator, *args: Parameters.args, **options: Parameters.kwargs) -> None:
-        try:
-            init(self, *args, **options)
-        except TypeError:
-            for name in COUNTERPARTS.keys() & options.keys() - defaults.keys():
-                raise TypeError(
-                    f"{type(self).__name__} has no parameter {name!r}; its counterpart: "
-                    f"{COUNTERPARTS[name]}. The page 'From SVC, LinearSVC, SGDClassifier' of the "
-                    f"documentation has them all"
-                ) from None
-            raise
-        vars(self).update({**defaults, **dict(zip(defaults, args, strict=False)), **options})
-
-    return keeping
+    def _with_note(self, diagram: str) -> str:
+        """Return a diagram and a line below it, in the colours of the page, light or dark."""
+        style, note = "margin: 0.3em 0 0 0.5em", _note(self)
+        return f'{diagram}<div style="{style}">{note}</div>' if note else diagram
 
 
 class BasePegasos(
-    HtmlNoteMixin, ExportMixin, CallbackSupportMixin, PegasosAttributes, BaseEstimator
+    HtmlNoteMixin, ExportMixin, CallbackSupportMixin, RunParameters, ModelAttributes, BaseEstimator
 ):
     """Base of kernel and linear estimators."""
 
@@ -370,7 +347,7 @@ def _gives_probabilities(estimator: Any) -> bool:
     )
 
 
-class OneVsOneMixin(BoundsMixin, ClassifierMixin, ClassifierAttributes):
+class OneVsOneMixin(BoundsMixin, ClassifierMixin, ClassifierAttributes, ClassifierParameters):
     """A binary problem for each pair of classes, attributes in SVC's layout, SVC's vote."""
 
     # --- fit ---
@@ -581,7 +558,7 @@ class OneVsOneMixin(BoundsMixin, ClassifierMixin, ClassifierAttributes):
 # --- regressors ---
 
 
-class RegressionMixin(BoundsMixin, RegressorMixin, RegressorAttributes):
+class RegressionMixin(BoundsMixin, RegressorMixin, RegressorAttributes, RegressorParameters):
     """One problem over all examples, attributes in SVR's layout."""
 
     def _targets(self, y: np.ndarray, weight: np.ndarray) -> Numbers:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from os import PathLike
 from typing import Any, ClassVar
 
@@ -10,14 +11,15 @@ from scipy import sparse
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
-from kpegasos.core.draws import Sampling
-from kpegasos.core.steps import StepRule
-from kpegasos.estimators.attributes import KernelAttributes
+from kpegasos.estimators.attributes import (
+    KernelParameters,
+    KernelValueParameters,
+    with_counterparts,
+)
 from kpegasos.estimators.base import (
     BasePegasos,
     OneVsOneMixin,
     RegressionMixin,
-    keeps_parameters,
 )
 from kpegasos.estimators.bounds import EPS, Enclosed, check_diagonal, squared_constant
 from kpegasos.exports.libsvm import CLASSIFIERS, REGRESSORS, read_libsvm
@@ -41,7 +43,6 @@ from kpegasos.kernels.decision import (
 )
 from kpegasos.kernels.functions import Linear, make_kernel, parameters_of, scale_gamma
 from kpegasos.kernels.pairwise import copied
-from kpegasos.solvers.dual_ascent import DualAscent
 from kpegasos.solvers.result import Results
 from kpegasos.utils.validation import (
     as_objects,
@@ -68,11 +69,12 @@ class PrecomputedMixin:
         return tags
 
 
-class KernelEstimator(PrecomputedMixin, BasePegasos, KernelAttributes):
+class KernelEstimator(PrecomputedMixin, KernelValueParameters, BasePegasos, KernelParameters):
     """An estimator whose model is a sum of kernel values."""
 
     #: LIBSVM's names of the models that become such an estimator.
     _libsvm_types: ClassVar[tuple[str, ...]]
+    support_vectors_: Any
     _kernel: Any
     _kept: Kept
     #: Of a linear kernel with a free intercept: what is taken off rows, and the intercept then.
@@ -290,7 +292,8 @@ class KernelEstimator(PrecomputedMixin, BasePegasos, KernelAttributes):
         return check_model(model, values=values)  # of a file, or edited
 
 
-# Longer than a class should be: most of it is the parameters' documentation and the constructor.
+@with_counterparts
+@dataclass(eq=False, repr=False)
 class PegasosSVC(OneVsOneMixin, KernelEstimator):
     """Kernel support vector classifier trained by Pegasos.
 
@@ -473,44 +476,6 @@ class PegasosSVC(OneVsOneMixin, KernelEstimator):
     True
     """
 
-    # long: each parameter takes two lines
-    @keeps_parameters
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        kernel: Any = "rbf",
-        gamma: str | float = "scale",
-        polish: bool | type[DualAscent] = False,
-        tol: float | None = None,
-        epochs: str | float = "auto",
-        random_state: Any = None,
-        lam: float | None = None,
-        degree: int = 3,
-        coef0: float = 0.0,
-        loss: Any = "hinge",
-        fit_intercept: bool | str = True,
-        intercept_scaling: float = 1.0,
-        n_steps: int | None = None,
-        batch_size: int = 1,
-        sampling: Sampling = "permutation",
-        projection: bool = False,
-        average: str | None = "weighted",
-        step: StepRule | None = None,
-        max_time: float | None = None,
-        max_kernel_evaluations: int | None = None,
-        checkpoints: Any = "auto",
-        cache: str = "auto",
-        cache_mb: float | str = "auto",
-        row_dtype: str = "auto",
-        class_weight: Any = None,
-        decision_function_shape: str = "ovr",
-        break_ties: bool = False,
-        n_jobs: int | None = None,
-        warm_start: bool = False,
-        verbose: bool = False,
-    ) -> None: ...
-
     _libsvm_types = CLASSIFIERS
 
     def _coefficients(self) -> tuple[np.ndarray, np.ndarray | None]:
@@ -520,7 +485,8 @@ class PegasosSVC(OneVsOneMixin, KernelEstimator):
         return self.dual_coef_, self.n_support_
 
 
-# Longer than a class should be: most of it is the parameters' documentation and the constructor.
+@with_counterparts
+@dataclass(eq=False, repr=False)
 class PegasosSVR(RegressionMixin, KernelEstimator):
     """Kernel support vector regression trained by stochastic subgradient steps.
 
@@ -681,40 +647,6 @@ default="epsilon_insensitive"
     >>> reg.relative_gap_ <= 0.001
     True
     """
-
-    @keeps_parameters
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        epsilon: float = 0.1,
-        kernel: Any = "rbf",
-        gamma: str | float = "scale",
-        polish: bool | type[DualAscent] = False,
-        tol: float | None = None,
-        epochs: str | float = "auto",
-        random_state: Any = None,
-        lam: float | None = None,
-        loss: Any = "epsilon_insensitive",
-        degree: int = 3,
-        coef0: float = 0.0,
-        fit_intercept: bool | str = True,
-        intercept_scaling: float = 1.0,
-        n_steps: int | None = None,
-        batch_size: int = 1,
-        sampling: Sampling = "permutation",
-        projection: bool = False,
-        average: str | None = "weighted",
-        step: StepRule | None = None,
-        max_time: float | None = None,
-        max_kernel_evaluations: int | None = None,
-        checkpoints: Any = "auto",
-        cache: str = "auto",
-        cache_mb: float | str = "auto",
-        row_dtype: str = "auto",
-        warm_start: bool = False,
-        verbose: bool = False,
-    ) -> None: ...
 
     _libsvm_types = REGRESSORS
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import KW_ONLY, dataclass
 from itertools import combinations
 from typing import Any, Self
 
@@ -11,9 +12,8 @@ from scipy import sparse
 from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
-from kpegasos.core.draws import Sampling
-from kpegasos.core.steps import StepRule
-from kpegasos.estimators.base import BasePegasos, OneVsOneMixin, RegressionMixin, keeps_parameters
+from kpegasos.estimators.attributes import with_counterparts
+from kpegasos.estimators.base import BasePegasos, OneVsOneMixin, RegressionMixin
 from kpegasos.estimators.bounds import EPS, Enclosed, check_diagonal, squared_constant
 from kpegasos.exports.model import Model, check_model
 from kpegasos.fitting.features import PairFeatures
@@ -24,7 +24,6 @@ from kpegasos.fitting.streams import OnlineClassifier, OnlineRegressor
 from kpegasos.fitting.training import Fit
 from kpegasos.kernels.functions import Linear
 from kpegasos.rows.features import FeatureRows
-from kpegasos.solvers.dual_ascent import DualAscent
 from kpegasos.solvers.result import Results
 from kpegasos.utils.boundary import checked_vectors, require_numbers, require_shape
 from kpegasos.utils.validation import finite_decisions, without_empty_columns
@@ -34,6 +33,7 @@ class LinearEstimator(BasePegasos):
     """An estimator whose model is a weight of each feature."""
 
     coef_: Any
+    validation_scores_: list[float]
     _online: Any
     #: Of a free intercept: what is taken off rows, and what the intercept lacks by rounding.
     _centre: np.ndarray
@@ -151,7 +151,8 @@ class LinearEstimator(BasePegasos):
         return check_model(model, values=values)
 
 
-# Longer than a class should be: most of it is the parameters' documentation and the constructor.
+@with_counterparts
+@dataclass(eq=False, repr=False)
 class LinearPegasosSVC(OneVsOneMixin, LinearEstimator):
     """Linear support vector classifier trained by Pegasos through the primal vector.
 
@@ -303,42 +304,10 @@ class LinearPegasosSVC(OneVsOneMixin, LinearEstimator):
     True
     """
 
-    early_stopping: bool
-    validation_fraction: float
-    n_iter_no_change: int
-    validation_scores_: list[float]
-
-    @keeps_parameters
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        lam: float | None = None,
-        loss: Any = "hinge",
-        fit_intercept: bool | str = True,
-        intercept_scaling: float = 1.0,
-        epochs: str | float = "auto",
-        n_steps: int | None = None,
-        batch_size: int = 1,
-        sampling: Sampling = "permutation",
-        projection: bool = False,
-        average: str | None = "weighted",
-        step: StepRule | None = None,
-        polish: bool | type[DualAscent] = False,
-        tol: float | None = None,
-        max_time: float | None = None,
-        checkpoints: Any = "auto",
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 5,
-        class_weight: Any = None,
-        decision_function_shape: str = "ovr",
-        break_ties: bool = False,
-        n_jobs: int | None = None,
-        warm_start: bool = False,
-        verbose: bool = False,
-        random_state: Any = None,
-    ) -> None: ...
+    _: KW_ONLY
+    early_stopping: bool = False
+    validation_fraction: float = 0.1
+    n_iter_no_change: int = 5
 
     def _set_aside(
         self, X: Any, y: np.ndarray, weight: np.ndarray
@@ -409,7 +378,8 @@ class LinearPegasosSVC(OneVsOneMixin, LinearEstimator):
         return self
 
 
-# Longer than a class should be: most of it is the parameters' documentation and the constructor.
+@with_counterparts
+@dataclass(eq=False, repr=False)
 class LinearPegasosSVR(RegressionMixin, LinearEstimator):
     """Linear support vector regression through the primal vector.
 
@@ -523,32 +493,6 @@ default="epsilon_insensitive"
     >>> LinearPegasosSVR(polish=True, random_state=0).fit(X, y).score(X, y) > 0.9
     True
     """
-
-    @keeps_parameters
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        lam: float | None = None,
-        loss: Any = "epsilon_insensitive",
-        epsilon: float = 0.1,
-        fit_intercept: bool | str = True,
-        intercept_scaling: float = 1.0,
-        epochs: str | float = "auto",
-        n_steps: int | None = None,
-        batch_size: int = 1,
-        sampling: Sampling = "permutation",
-        projection: bool = False,
-        average: str | None = "weighted",
-        step: StepRule | None = None,
-        polish: bool | type[DualAscent] = False,
-        tol: float | None = None,
-        max_time: float | None = None,
-        checkpoints: Any = "auto",
-        warm_start: bool = False,
-        verbose: bool = False,
-        random_state: Any = None,
-    ) -> None: ...
 
     @in_turn
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

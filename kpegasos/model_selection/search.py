@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -17,11 +18,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from kpegasos.estimators import PegasosSVC
-from kpegasos.estimators.attributes import ModelAttributes
-from kpegasos.estimators.base import OneVsOneMixin, keeps_parameters
+from kpegasos.estimators.attributes import ModelAttributes, with_counterparts
+from kpegasos.estimators.base import HtmlNoteMixin, OneVsOneMixin
 from kpegasos.estimators.bounds import Enclosed
 from kpegasos.estimators.exports import ExportMixin
-from kpegasos.estimators.html import HtmlNoteMixin
 from kpegasos.estimators.kernel import PrecomputedMixin
 from kpegasos.exports.model import Model, Sigmoids
 from kpegasos.fitting.inputs import (
@@ -82,6 +82,48 @@ _WITHOUT_MODEL = (
 )
 
 
+@dataclass(eq=False, repr=False)
+class _SearchParameters:
+    """Of a search, beside those that all classifiers have."""
+
+    Cs: Any = 5
+    _: KW_ONLY
+    gammas: Any = 5
+    kernel: Any = "rbf"
+    degrees: Any = (3,)
+    coef0s: Any = (0.0,)
+    cv: Any = None
+    scoring: Any = None
+    refit: bool = True
+    calibration: str | None = None
+    fit_intercept: bool = True
+    intercept_scaling: float = 1.0
+    tol: float = 1e-2
+    max_time: float | None = None
+    cache_mb: float | str = "auto"
+    row_dtype: str = "auto"
+    verbose: bool = False
+    random_state: Any = None
+
+
+class _SearchAttributes(ModelAttributes):
+    """Of a search that has ended."""
+
+    Cs_: np.ndarray
+    gammas_: Any
+    best_estimator_: PegasosSVC
+    cv_results_: dict[str, Any]
+    scores_: np.ndarray
+    relative_gaps_: np.ndarray
+    n_splits_: int
+    kernel_evaluations_: int
+    missing_: list[dict[str, Any]]
+    status_: str
+    refit_time_: float
+    support_vectors_: Any
+    calibrator_: Any
+
+
 class _OfTheBest:
     """An attribute of a search that has chosen a cell; says why there is none."""
 
@@ -104,14 +146,16 @@ def _calibrates(search: Any) -> bool:
     return True
 
 
-# Longer than a class should be: most of it is the parameters' documentation and the constructor.
+@with_counterparts
+@dataclass(eq=False, repr=False)
 class PegasosSVCCV(
     HtmlNoteMixin,
     PrecomputedMixin,
     ExportMixin,
     OneVsOneMixin,
     CallbackSupportMixin,
-    ModelAttributes,
+    _SearchAttributes,
+    _SearchParameters,
     BaseEstimator,
 ):
     """Kernel support vector classifier whose C and kernel parameters are chosen on held-out data.
@@ -268,65 +312,7 @@ class PegasosSVCCV(
     True
     """
 
-    @keeps_parameters
-    def __init__(
-        self,
-        Cs: Any = 5,
-        *,
-        gammas: Any = 5,
-        kernel: Any = "rbf",
-        degrees: Any = (3,),
-        coef0s: Any = (0.0,),
-        cv: Any = None,
-        scoring: Any = None,
-        refit: bool = True,
-        calibration: str | None = None,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        tol: float = 1e-2,
-        max_time: float | None = None,
-        cache_mb: float | str = "auto",
-        row_dtype: str = "auto",
-        class_weight: Any = None,
-        decision_function_shape: str = "ovr",
-        break_ties: bool = False,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-        random_state: Any = None,
-    ) -> None: ...
-
     best_index_ = best_params_ = best_score_ = oof_decision_ = _OfTheBest()
-    Cs: Any
-    gammas: Any
-    degrees: Any
-    coef0s: Any
-    cv: Any
-    scoring: Any
-    refit: bool
-    calibration: str | None
-    fit_intercept: bool
-    intercept_scaling: float
-    tol: float
-    max_time: float | None
-    cache_mb: float | str
-    row_dtype: str
-    warm_start: bool
-    verbose: bool
-    random_state: Any
-
-    Cs_: np.ndarray
-    gammas_: Any
-    best_estimator_: PegasosSVC
-    cv_results_: dict[str, Any]
-    scores_: np.ndarray
-    relative_gaps_: np.ndarray
-    n_splits_: int
-    kernel_evaluations_: int
-    missing_: list[dict[str, Any]]
-    status_: str
-    refit_time_: float
-    support_vectors_: Any
-    calibrator_: Any
 
     # --- fit ---
 

@@ -12,7 +12,7 @@ from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
 from sklearn.utils.estimator_checks import check_class_weight_classifiers, parametrize_with_checks
 
 from kpegasos import LinearPegasosSVC, LinearPegasosSVR, PegasosSVC, PegasosSVCCV, PegasosSVR
-from kpegasos.estimators.base import COUNTERPARTS
+from kpegasos.estimators.attributes import COUNTERPARTS
 
 _REPETITION = (
     "An example of weight 2 is drawn once, one that is there twice is drawn twice, and may be in "
