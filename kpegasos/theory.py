@@ -55,7 +55,7 @@ from functools import wraps
 from typing import Any, TypeVar, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from kpegasos.kernels.base import Kernel
 from kpegasos.kernels.functions import make_kernel
@@ -94,18 +94,23 @@ __all__ = [
 
 
 Values = NDArray[np.float64] | np.float64
+#: Array-like numbers, of which bounds get arrays.
+Numbers = Any
 _Bound = TypeVar("_Bound", bound=Callable[..., Any])
 
-
-def _numbers(name: str, values: Any) -> Values:
-    """Return arguments as float64.
-
-    Raises
-    ------
-    ValueError
-        If they are no real numbers.
-    """
-    return as_array(name, values, expected="be a number or an array of them", kinds="iufO")
+#: Least and largest values of arguments.
+_RANGES = {
+    "n_steps": (3.0, LARGEST),
+    "lam": (SMALLEST, LARGEST),
+    "radius": (SMALLEST, LARGEST),
+    "gradient_norm": (SMALLEST, 10 * LARGEST),
+    "largest": (SMALLEST, LARGEST),
+    "excess": (0.0, LARGEST),
+    "deviation": (0.0, LARGEST),
+    "regret": (-LARGEST, LARGEST),
+}
+#: What delta is below, by its name.
+_LIMITS = {"1": 1.0, "1/2": 0.5, "1/e": np.exp(-1)}
 
 
 def _require(name: str, values: Values, holds: Any, expected: str) -> Values:
@@ -116,52 +121,50 @@ def _require(name: str, values: Values, holds: Any, expected: str) -> Values:
     return values
 
 
-def _within(name: str, values: ArrayLike, low: float, high: float) -> Values:
-    numbers = _numbers(name, values)
-    holds = (numbers >= low) & (numbers <= high)
-    return _require(name, numbers, holds, f"a number from {low:g} to {high:g}")
+def _bound(*, least_steps: float = 3.0, delta: str = "1") -> Callable[[_Bound], _Bound]:
+    """Check the arguments of a bound, of which it gets arrays of float64.
 
+    Parameters
+    ----------
+    least_steps : float, default=3
+    delta : {"1", "1/2", "1/e"}, default="1"
+        What probabilities are below.
+    """
 
-def _steps(n_steps: ArrayLike, least: int = 3) -> Values:
-    return _within("n_steps", n_steps, least, LARGEST)
+    def checked(name: str, argument: Any) -> Values:
+        values = as_array(name, argument, expected="be a number or an array of them", kinds="iufO")
+        if name == "delta":
+            holds = (values > 0) & (values < _LIMITS[delta])
+            return _require(name, values, holds, f"above 0 and below {delta}")
+        low, high = _RANGES[name]
+        low = least_steps if name == "n_steps" else low
+        holds = (values >= low) & (values <= high)
+        return _require(name, values, holds, f"a number from {low:g} to {high:g}")
 
+    def decorate(bound: _Bound) -> _Bound:
+        signature = inspect.signature(bound)
 
-def _positive(name: str, value: ArrayLike, most: float = LARGEST) -> Values:
-    return _within(name, value, SMALLEST, most)
+        @wraps(bound)
+        def checking(*args: Any, **options: Any) -> Any:
+            arguments = signature.bind(*args, **options).arguments
+            flags = {"projection": arguments.pop("projection", False)}
+            as_flag("projection", flags["projection"])
+            flags = flags if "projection" in signature.parameters else {}
+            numbers = {name: checked(name, each) for name, each in arguments.items()}
+            shapes = [np.shape(each) for each in numbers.values()]
+            try:
+                np.broadcast_shapes(*shapes)
+            except ValueError:
+                raise ValueError(
+                    f"{', '.join(numbers)} must have shapes that fit together, "
+                    f"got {', '.join(map(str, shapes))} instead"
+                ) from None
+            with np.errstate(over="ignore"):  # where a bound is beyond all numbers
+                return bound(**numbers, **flags)
 
+        return cast(_Bound, checking)
 
-def _non_negative(name: str, value: ArrayLike) -> Values:
-    return _within(name, value, 0.0, LARGEST)
-
-
-def _probability(
-    value: ArrayLike, below: float = 1.0, limit: str = "1", *, name: str = "delta"
-) -> Values:
-    """Return probabilities above 0 and below a limit."""
-    values = _numbers(name, value)
-    return _require(name, values, (values > 0) & (values < below), f"above 0 and below {limit}")
-
-
-def _broadcasting(bound: _Bound) -> _Bound:
-    """Have the arguments of a bound checked to be numbers that broadcast against each other."""
-    signature = inspect.signature(bound)
-
-    @wraps(bound)
-    def checked(*args: Any, **options: Any) -> Any:
-        given = signature.bind(*args, **options).arguments
-        as_flag("projection", given.pop("projection", False))
-        shapes = [np.shape(_numbers(name, values)) for name, values in given.items()]
-        try:
-            np.broadcast_shapes(*shapes)
-        except ValueError:
-            raise ValueError(
-                f"{', '.join(given)} must have shapes that fit together, "
-                f"got {', '.join(map(str, shapes))} instead"
-            ) from None
-        with np.errstate(over="ignore"):  # where a bound is beyond all numbers
-            return bound(*args, **options)
-
-    return cast(_Bound, checked)
+    return decorate
 
 
 def data_radius(
@@ -213,10 +216,8 @@ def data_radius(
     return float(np.sqrt(largest + scaling**2))
 
 
-@_broadcasting
-def subgradient_norm_bound(
-    lam: ArrayLike, radius: ArrayLike, *, projection: bool = False
-) -> Values:
+@_bound()
+def subgradient_norm_bound(lam: Numbers, radius: Numbers, *, projection: bool = False) -> Values:
     """Bound G on the norm of all subgradients ``∇_t = lam w_t − (1/k) Σ y x`` of a run.
 
     ``√lam + R`` with the projection, which keeps ``‖w_t‖ ≤ 1/√lam`` (ICML 2007, Theorem 1); ``2 R``
@@ -239,12 +240,11 @@ def subgradient_norm_bound(
     ValueError
         If an argument is out of range.
     """
-    lam, radius = _positive("lam", lam), _positive("radius", radius)
     return np.sqrt(lam) + radius if projection else 2 * radius
 
 
-@_broadcasting
-def optimum_norm_bound(lam: ArrayLike, radius: ArrayLike) -> Values:
+@_bound()
+def optimum_norm_bound(lam: Numbers, radius: Numbers) -> Values:
     """Bound the norm of the optimum: ``‖w*‖ ≤ min(1/√lam, R/lam)``.
 
     The first is ICML 2007, Theorem 1, and the reason for the projection: the ball of radius
@@ -277,12 +277,11 @@ def optimum_norm_bound(lam: ArrayLike, radius: ArrayLike) -> Values:
     >>> float(optimum_norm_bound(lam=0.01, radius=1.0))
     10.0
     """
-    lam, radius = _positive("lam", lam), _positive("radius", radius)
     return np.minimum(1 / np.sqrt(lam), radius / lam)
 
 
-@_broadcasting
-def objective_bound(lam: ArrayLike, radius: ArrayLike, *, projection: bool = False) -> Values:
+@_bound()
+def objective_bound(lam: Numbers, radius: Numbers, *, projection: bool = False) -> Values:
     """Bound B on ``f(w; A)`` for all iterates, for the optimum and for any mini-batch A.
 
     ``3 R²/(2 lam) + 1`` without projection (Zhou, before Theorem 3.6), where ``‖w‖ ≤ R/lam``;
@@ -309,14 +308,13 @@ def objective_bound(lam: ArrayLike, radius: ArrayLike, *, projection: bool = Fal
     >>> float(objective_bound(lam=0.5, radius=1.0))
     4.0
     """
-    lam, radius = _positive("lam", lam), _positive("radius", radius)
     if projection:
         return radius / np.sqrt(lam) + 1.5
     return 1.5 * radius**2 / lam + 1
 
 
-@_broadcasting
-def convergence_bound(n_steps: ArrayLike, lam: ArrayLike, radius: ArrayLike) -> Values:
+@_bound()
+def convergence_bound(n_steps: Numbers, lam: Numbers, radius: Numbers) -> Values:
     """Bound of the first paper, with projection: ``c ln T / (lam T)``, ``c = (√lam + R)²``.
 
     ICML 2007 has it three times; w* is the optimum:
@@ -347,14 +345,11 @@ def convergence_bound(n_steps: ArrayLike, lam: ArrayLike, radius: ArrayLike) -> 
     5.572
     """
     c = subgradient_norm_bound(lam, radius, projection=True) ** 2
-    n_steps = _steps(n_steps)
-    return c * np.log(n_steps) / (_positive("lam", lam) * n_steps)
+    return c * np.log(n_steps) / (lam * n_steps)
 
 
-@_broadcasting
-def random_iterate_bound(
-    n_steps: ArrayLike, lam: ArrayLike, radius: ArrayLike, delta: ArrayLike
-) -> Values:
+@_bound()
+def random_iterate_bound(n_steps: Numbers, lam: Numbers, radius: Numbers, delta: Numbers) -> Values:
     """Bound a random iterate, with projection: ``c ln T / (delta lam T)``, ``c = (√lam + R)²``.
 
     ICML 2007, Theorem 3: ``f(w_r) − f(w*)`` is at most this with probability at least ``1 − delta``
@@ -374,11 +369,11 @@ def random_iterate_bound(
     ValueError
         If an argument is out of range.
     """
-    return convergence_bound(n_steps, lam, radius) / _probability(delta)
+    return convergence_bound(n_steps, lam, radius) / delta
 
 
-@_broadcasting
-def n_runs(delta: ArrayLike) -> NDArray[np.int64]:
+@_bound()
+def n_runs(delta: Numbers) -> NDArray[np.int64]:
     """Count the runs of which `best_of_runs_bound` takes the best: ``s = ⌈ln(1/delta)⌉``.
 
     Parameters
@@ -400,13 +395,11 @@ def n_runs(delta: ArrayLike) -> NDArray[np.int64]:
     >>> n_runs([0.5, 0.1, 0.01])
     array([1, 3, 5])
     """
-    return np.ceil(-np.log(_probability(delta))).astype(np.int64)
+    return np.ceil(-np.log(delta)).astype(np.int64)
 
 
-@_broadcasting
-def best_of_runs_bound(
-    n_steps: ArrayLike, lam: ArrayLike, radius: ArrayLike, delta: ArrayLike
-) -> Values:
+@_bound()
+def best_of_runs_bound(n_steps: Numbers, lam: Numbers, radius: Numbers, delta: Numbers) -> Values:
     """Bound the best of s random iterates: ``c e s ln T / (lam T)``, ``c = (√lam + R)²``.
 
     A consequence that ICML 2007 draws from Theorem 3: take a random iterate from each of
@@ -430,13 +423,13 @@ def best_of_runs_bound(
         If an argument is out of range.
     """
     runs = n_runs(delta)
-    share = _steps(n_steps) / runs
+    share = n_steps / runs
     _require("n_steps / n_runs(delta)", share, share >= 3, "at least 3")
     return math.e * runs * convergence_bound(n_steps, lam, radius)
 
 
-@_broadcasting
-def regret_bound(n_steps: ArrayLike, lam: ArrayLike, gradient_norm: ArrayLike) -> Values:
+@_bound(least_steps=1)
+def regret_bound(n_steps: Numbers, lam: Numbers, gradient_norm: Numbers) -> Values:
     """Bound the mean regret of subgradient steps: ``G² (1 + ln T) / (2 lam T)``.
 
     ICML 2007, Lemma 1: for any lam-strongly convex ``f_t``, steps ``1/(lam t)`` and ``‖∇_t‖ ≤ G``,
@@ -457,14 +450,12 @@ def regret_bound(n_steps: ArrayLike, lam: ArrayLike, gradient_norm: ArrayLike) -
     ValueError
         If an argument is out of range.
     """
-    n_steps, lam = _steps(n_steps, 1), _positive("lam", lam)
-    gradient_norm = _positive("gradient_norm", gradient_norm, 10 * LARGEST)
     return gradient_norm**2 * (1 + np.log(n_steps)) / (2 * lam * n_steps)
 
 
-@_broadcasting
+@_bound()
 def average_iterate_bound(
-    n_steps: ArrayLike, lam: ArrayLike, radius: ArrayLike, *, projection: bool = False
+    n_steps: Numbers, lam: Numbers, radius: Numbers, *, projection: bool = False
 ) -> Values:
     """Bound the average iterate: ``G² (1 + ln T) / (2 lam T)``.
 
@@ -496,12 +487,12 @@ def average_iterate_bound(
     ``1 + ln T``: less, from T = 3 on.
     """
     gradient_norm = subgradient_norm_bound(lam, radius, projection=projection)
-    return regret_bound(_steps(n_steps), lam, gradient_norm)
+    return regret_bound(n_steps, lam, gradient_norm)
 
 
-@_broadcasting
+@_bound(least_steps=1)
 def weighted_average_bound(
-    n_steps: ArrayLike, lam: ArrayLike, radius: ArrayLike, *, projection: bool = False
+    n_steps: Numbers, lam: Numbers, radius: Numbers, *, projection: bool = False
 ) -> Values:
     """Bound the t-weighted average, ``average="weighted"``: ``2 G² / (lam (T + 1))``.
 
@@ -534,12 +525,12 @@ def weighted_average_bound(
     the sums being up to T + 1; divide by ``T (T+1)/2``. Likewise ``Σ t e_t`` up to T.
     """
     c = subgradient_norm_bound(lam, radius, projection=projection) ** 2
-    return 2 * c / (_positive("lam", lam) * (_steps(n_steps, 1) + 1))
+    return 2 * c / (lam * (n_steps + 1))
 
 
-@_broadcasting
+@_bound(least_steps=2)
 def suffix_average_bound(
-    n_steps: ArrayLike, lam: ArrayLike, radius: ArrayLike, *, projection: bool = False
+    n_steps: Numbers, lam: Numbers, radius: Numbers, *, projection: bool = False
 ) -> Values:
     """Bound the suffix average, ``average="suffix"``: ``G² (1 + ln(T/t₀)) / (2 lam (T − t₀))``.
 
@@ -578,19 +569,14 @@ def suffix_average_bound(
     >>> round(float(suffix_average_bound(n_steps=1000, lam=0.01, radius=1.0)), 3)
     0.635
     """
-    n_steps = np.floor(_steps(n_steps, 2))
+    n_steps = np.floor(n_steps)
     start = np.ldexp(1.0, np.frexp(n_steps)[1] - 2)
     c = subgradient_norm_bound(lam, radius, projection=projection) ** 2
-    return c * (1 + np.log(n_steps / start)) / (2 * _positive("lam", lam) * (n_steps - start))
+    return c * (1 + np.log(n_steps / start)) / (2 * lam * (n_steps - start))
 
 
-def _doubt(delta: ArrayLike) -> Values:
-    """Return ln(1/delta), for delta below 1/e."""
-    return -np.log(_probability(delta, np.exp(-1), "1/e"))
-
-
-@_broadcasting
-def variance_bound(excess: ArrayLike, lam: ArrayLike, gradient_norm: ArrayLike) -> Values:
+@_bound()
+def variance_bound(excess: Numbers, lam: Numbers, gradient_norm: Numbers) -> Values:
     """Bound the variance of one step's chance: ``2 G² (L(w_t) − L(w*)) / lam``.
 
     Zhou, Lemma 3.1, for ``ξ_t = L(w_t) − L(w*) − (f(w_t; A_t) − f(w*; A_t))``, given the draws
@@ -623,13 +609,11 @@ def variance_bound(excess: ArrayLike, lam: ArrayLike, gradient_norm: ArrayLike) 
     >>> float(variance_bound(excess=0.5, lam=0.1, gradient_norm=2.0))
     40.0
     """
-    excess, lam = _non_negative("excess", excess), _positive("lam", lam)
-    gradient_norm = _positive("gradient_norm", gradient_norm, 10 * LARGEST)
     return 2 * gradient_norm**2 * (excess / lam)
 
 
-@_broadcasting
-def freedman_bound(deviation: ArrayLike, largest: ArrayLike, delta: ArrayLike) -> Values:
+@_bound(delta="1/e")
+def freedman_bound(deviation: Numbers, largest: Numbers, delta: Numbers) -> Values:
     """Bound a sum of martingale differences: ``max(2 σ, 3 b √ln(1/delta)) √ln(1/delta)``.
 
     Zhou, Lemma 3.2, which Kakade and Tewari 2008 derive from Freedman's inequality: if ``|X_t| ≤
@@ -667,17 +651,17 @@ def freedman_bound(deviation: ArrayLike, largest: ArrayLike, delta: ArrayLike) -
     >>> round(float(freedman_bound(deviation=10.0, largest=1.0, delta=0.01)), 2)
     42.92
     """
-    deviation, root = _non_negative("deviation", deviation), np.sqrt(_doubt(delta))
-    return np.maximum(2 * deviation, 3 * _positive("largest", largest) * root) * root
+    root = np.sqrt(-np.log(delta))
+    return np.maximum(2 * deviation, 3 * largest * root) * root
 
 
-@_broadcasting
+@_bound(delta="1/e")
 def measured_regret_bound(
-    regret: ArrayLike,
-    n_steps: ArrayLike,
-    lam: ArrayLike,
-    radius: ArrayLike,
-    delta: ArrayLike,
+    regret: Numbers,
+    n_steps: Numbers,
+    lam: Numbers,
+    radius: Numbers,
+    delta: Numbers,
     *,
     projection: bool = False,
 ) -> Values:
@@ -729,21 +713,16 @@ def measured_regret_bound(
     2.37
     2.21
     """
-    n_steps, doubt = _steps(n_steps), _doubt(delta)
-    regret = np.maximum(_within("regret", regret, -LARGEST, LARGEST), 0)
+    doubt, regret = -np.log(delta), np.maximum(regret, 0)
     largest = objective_bound(lam, radius, projection=projection)
     # (G/√λ)², which neither overflows nor vanishes before the whole does.
-    square = (
-        subgradient_norm_bound(lam, radius, projection=projection) / np.sqrt(_positive("lam", lam))
-    ) ** 2
+    square = (subgradient_norm_bound(lam, radius, projection=projection) / np.sqrt(lam)) ** 2
     chance = 2 * np.sqrt(2 * square * regret * doubt / n_steps)
     return regret + chance + np.maximum(8 * square, 6 * largest) * doubt / n_steps
 
 
-@_broadcasting
-def generalization_bound(
-    n_steps: ArrayLike, lam: ArrayLike, radius: ArrayLike, delta: ArrayLike
-) -> Values:
+@_bound(delta="1/e")
+def generalization_bound(n_steps: Numbers, lam: Numbers, radius: Numbers, delta: Numbers) -> Values:
     """Bound the mean excess of all iterates, ``D_T/T``, without projection.
 
     Zhou, Theorem 3.6: with probability at least ``1 − 4 ln(T) delta``, ``mean L(w_t) − L(w*)`` is
@@ -771,17 +750,13 @@ def generalization_bound(
     it less. The slips of the report on the way are told in `variance_bound`, `freedman_bound` and
     `measured_regret_bound`.
     """
-    n_steps, lam, doubt = _steps(n_steps), _positive("lam", lam), _doubt(delta)
-    square = _positive("radius", radius) ** 2
-    growth = 1 + np.log(n_steps)
+    square, growth, doubt = radius**2, 1 + np.log(n_steps), -np.log(delta)
     tail = np.maximum(32 * square, 9 * square + 6 * lam) * doubt
     return (2 * square * growth + 8 * square * np.sqrt(growth * doubt) + tail) / (lam * n_steps)
 
 
-@_broadcasting
-def mean_excess_bound(
-    n_steps: ArrayLike, lam: ArrayLike, radius: ArrayLike, delta: ArrayLike
-) -> Values:
+@_bound()
+def mean_excess_bound(n_steps: Numbers, lam: Numbers, radius: Numbers, delta: Numbers) -> Values:
     """Bound the mean excess of all iterates, and the excess of their average, without projection.
 
     Zhou, Corollaries 3.6.1 and 3.6.2: with probability at least ``1 − delta``, ``mean L(w_t) −
@@ -802,20 +777,16 @@ def mean_excess_bound(
     ValueError
         If an argument is out of range.
     """
-    share = _probability(delta) / (4 * np.log(_steps(n_steps)))
-    return generalization_bound(n_steps, lam, radius, share)
+    return generalization_bound(n_steps, lam, radius, delta / (4 * np.log(n_steps)))
 
 
-def _over_half(delta: ArrayLike) -> Values:
+def _over_half(delta: Values) -> Values:
     """Return how far above a mean, bounded with probability 1 − delta, half of all draws stay."""
-    delta = _probability(delta, 0.5, "1/2")
     return 2 * (1 - delta) / (1 - 2 * delta)
 
 
-@_broadcasting
-def median_excess_bound(
-    n_steps: ArrayLike, lam: ArrayLike, radius: ArrayLike, delta: ArrayLike
-) -> Values:
+@_bound(delta="1/2")
+def median_excess_bound(n_steps: Numbers, lam: Numbers, radius: Numbers, delta: Numbers) -> Values:
     """Bound a random iterate with probability 1/2, without projection.
 
     Zhou, Corollary 3.6.3: for r uniform on 1, …, T, ``L(w_r) − L(w*)`` is O(ln(T/delta) / (lam T))
@@ -840,12 +811,12 @@ def median_excess_bound(
     return _over_half(delta) * mean_excess_bound(n_steps, lam, radius, delta)
 
 
-@_broadcasting
+@_bound()
 def high_probability_bound(
-    n_steps: ArrayLike,
-    lam: ArrayLike,
-    radius: ArrayLike,
-    delta: ArrayLike,
+    n_steps: Numbers,
+    lam: Numbers,
+    radius: Numbers,
+    delta: Numbers,
     *,
     projection: bool = False,
 ) -> Values:
@@ -883,19 +854,18 @@ def high_probability_bound(
     >>> round(float(high_probability_bound(100_000, 0.01, 1.0, 0.05)), 3)
     0.871
     """
-    n_steps, delta = _steps(n_steps), _probability(delta)
-    lam, square = _positive("lam", lam), _positive("radius", radius) ** 2
+    square = radius**2
     _require("lam / radius**2", lam / square, lam <= square, "1 at most")
     c = subgradient_norm_bound(lam, radius, projection=projection) ** 2
     return 15 * c * (np.log(n_steps) - np.log(delta)) / (lam * n_steps)
 
 
-@_broadcasting
+@_bound(delta="1/2")
 def random_stop_bound(
-    n_steps: ArrayLike,
-    lam: ArrayLike,
-    radius: ArrayLike,
-    delta: ArrayLike,
+    n_steps: Numbers,
+    lam: Numbers,
+    radius: Numbers,
+    delta: Numbers,
     *,
     projection: bool = False,
 ) -> Values:

@@ -48,19 +48,6 @@ def search_of(cv_results, best_index=None):
     return SimpleNamespace(**found if best_index is None else {**found, "best_index_": best_index})
 
 
-def solutions(Cs=(0.1, 1.0, 10.0)):
-    """A path, as `kpegasos.regularization_path` returns it."""
-    Cs = np.asarray(Cs)
-    objectives = 0.5 / Cs
-    return SimpleNamespace(
-        Cs=Cs,
-        objectives=objectives,
-        dual_bounds=0.99 * objectives,
-        relative_gaps=np.full(Cs.size, 0.01),
-        n_support=np.round(100 / Cs).astype(int),
-    )
-
-
 def after_cells(monkeypatch, n_cells, happens):
     """Have something happen to the stopper when so many cells of a search are done."""
     search_surface = search_module.search_surface

@@ -88,7 +88,6 @@ VALUES = {
     "PegasosSVC.from_libsvm.path": "libsvm(PegasosSVC)",
     "PegasosSVR.from_libsvm.path": "libsvm(PegasosSVR)",
     "fit_chunks.estimator": "LinearPegasosSVC()",
-    "kernel_history.iterates": "[(1, np.ones(24)), (5, np.zeros(24), np.ones(24))]",
     "load.path": "stored()",
     "make_kernel.kernel": "'poly'",
     "make_problem.y": "2 * y - 1",

@@ -14,7 +14,7 @@ import pytest
 from matplotlib import pyplot as plt
 from rejections import LEFTOVERS
 from scipy import sparse
-from search_cases import blobs, search_of, small, solutions, table
+from search_cases import blobs, search_of, small, table
 from sklearn.datasets import load_iris, make_blobs
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import GridSearchCV
@@ -241,7 +241,6 @@ drawn("ValidationSurfaceDisplay", metric="f1") -> metric must name a column ... 
 drawn("ValidationSurfaceDisplay", {**table(SCORES), "param_C": [1.0]}) -> of the 6 cells, got 1
 plotting.ValidationSurfaceDisplay(Cs=CS[::-1], gammas=GAMMAS, scores=SCORES) -> Cs must be
 drawn("RegularizationPathDisplay", y="speed") -> y must name a column of cv_results ... 'speed'
-plotting.RegularizationPathDisplay.from_path(solutions(), y="speed") -> got none of 'speed'
 plotting.RegularizationPathDisplay(Cs=CS, values=[1.0]) -> values must have an entry for each of the
 curves(y="suboptimality") -> optimum must be given ... got None
 curves(y=["gap", "dual_bound"]) -> y must name columns of one kind
@@ -293,7 +292,7 @@ def rows():
 
 NAMES = {name: getattr(kpegasos, name) for name in kpegasos.__all__ if name != "Playground"}
 NAMES |= {each.__name__.rpartition(".")[2]: each for each in (datasets, reference, theory)}
-NAMES |= {each.__name__: each for each in (plotting.TrainingAnimation, accuracy_score, solutions)}
+NAMES |= {each.__name__: each for each in (plotting.TrainingAnimation, accuracy_score)}
 NAMES |= {name: getattr(kpegasos.large, name) for name in kpegasos.large.__all__}
 
 

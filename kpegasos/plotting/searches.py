@@ -1,4 +1,4 @@
-"""Pictures of a search, or of a path of solutions: its score against C, or over C and γ.
+"""Pictures of a search: its score against C, or over C and γ.
 
 Nothing is computed here. The columns of a search are those of
 `sklearn.model_selection.GridSearchCV`, whoever has filled them, as a mapping or a frame of pandas.
@@ -17,12 +17,12 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import NotFittedError
 
 from kpegasos.plotting import checks
-from kpegasos.plotting.style import BLUE, GREEN, VERMILLION, AxesDisplay, ink, log_ticks
+from kpegasos.plotting.style import BLUE, VERMILLION, AxesDisplay, ink, log_ticks
 from kpegasos.utils.validation import as_integer, as_number, is_number, optional, shown
 
 
 class RegularizationPathDisplay(AxesDisplay):
-    """A quantity against C: score, objective, certified gap, number of support vectors.
+    """A quantity against C: score, certified gap, number of support vectors.
 
     Scores have a band of one standard error. Two lines mark the chosen C and the smallest C whose
     score is within one standard error of the best, which the one-standard-error rule chooses.
@@ -35,8 +35,6 @@ class RegularizationPathDisplay(AxesDisplay):
         The quantity at each C.
     standard_errors : array-like of shape (n_Cs,), default=None
         Standard errors of scores, of which the largest is the best.
-    dual_bounds : array-like of shape (n_Cs,), default=None
-        Lower bounds of objectives, drawn below them.
     chosen : float, default=None
         The chosen C; no line if None.
     name : str, default="score"
@@ -49,8 +47,6 @@ class RegularizationPathDisplay(AxesDisplay):
         error.
     line_ : Line2D
         The curve.
-    bound_ : Line2D or None
-        The curve of the dual bounds; None without them.
     band_ : Collection or None
         The band of one standard error; None without one.
     marks_ : list of Line2D
@@ -70,7 +66,6 @@ class RegularizationPathDisplay(AxesDisplay):
     See Also
     --------
     RegularizationPathDisplay.from_estimator : From a fitted search.
-    RegularizationPathDisplay.from_path : From a path of solutions.
     ValidationSurfaceDisplay : Score over C and γ.
 
     Examples
@@ -95,14 +90,12 @@ class RegularizationPathDisplay(AxesDisplay):
         Cs: ArrayLike,
         values: ArrayLike,
         standard_errors: ArrayLike | None = None,
-        dual_bounds: ArrayLike | None = None,
         chosen: float | None = None,
         name: str = "score",
     ) -> None:
         self.Cs = checks.increasing("Cs", Cs, least=1)
         self.values = self._curve("values", values)
         self.standard_errors = optional(self._curve, "standard_errors", standard_errors)
-        self.dual_bounds = optional(self._curve, "dual_bounds", dual_bounds)
         self.chosen = optional(as_number, "chosen", chosen, positive=True)
         self.name = checks.name("name", name)
         self.one_standard_error_C_: float | None = None
@@ -170,49 +163,6 @@ class RegularizationPathDisplay(AxesDisplay):
         )
         return display.plot(ax, **plot_options)
 
-    @classmethod
-    def from_path(
-        cls, path: Any, *, y: str = "objectives", ax: Axes | None = None, **plot_options: Any
-    ) -> RegularizationPathDisplay:
-        """Draw a path of solutions.
-
-        Parameters
-        ----------
-        path : object
-            What `kpegasos.regularization_path` returns.
-        y : str, default="objectives"
-            What to show: ``"objectives"`` (with the dual bounds), ``"relative_gaps"``,
-            ``"n_support"``, or another attribute with a number for each C.
-        ax : Axes, default=None
-            Axes to draw on; those of a new figure if None.
-        **plot_options
-            Options of `plot`.
-
-        Returns
-        -------
-        RegularizationPathDisplay
-            The display, drawn.
-
-        Raises
-        ------
-        ValueError
-            If the path lacks one of these, or shapes do not fit.
-        """
-        bound = "dual_bounds" if checks.name("y", y) == "objectives" else None
-        for name in ("Cs", y, *([bound] if bound else ())):
-            if not hasattr(path, name):
-                raise ValueError(f"path must have what y names, got none of {shown(name)} instead")
-        Cs = checks.finite("path.Cs", path.Cs, ndim=1)
-        order = np.argsort(Cs)
-
-        def curve(name: str) -> np.ndarray:
-            values = getattr(path, name)
-            return checks.one_for_each(f"path.{name}", values, Cs.size, "values of C")[order]
-
-        bounds = curve(bound) if bound else None
-        display = cls(Cs=Cs[order], values=curve(y), dual_bounds=bounds, name=y.replace("_", " "))
-        return display.plot(ax, **plot_options)
-
     def plot(
         self, ax: Axes | None = None, *, legend: bool = True, **line_style: Any
     ) -> RegularizationPathDisplay:
@@ -233,17 +183,13 @@ class RegularizationPathDisplay(AxesDisplay):
             This display.
         """
         ax = self._take_axes(ax)
-        look: dict[str, Any] = {"color": BLUE, "marker": "o", "markersize": 5}
-        look["label"] = "_" if self.dual_bounds is None else self.name
+        look: dict[str, Any] = {"color": BLUE, "marker": "o", "markersize": 5, "label": "_"}
         (self.line_,) = ax.plot(self.Cs, self.values, **{**look, **line_style})
-        self.band_ = self.bound_ = None
+        self.band_ = None
         if self.standard_errors is not None:
             low, high = self.values - self.standard_errors, self.values + self.standard_errors
             area: dict[str, Any] = {"color": BLUE, "alpha": 0.2, "linewidth": 0}
             self.band_ = ax.fill_between(self.Cs, low, high, label="± one standard error", **area)
-        if self.dual_bounds is not None:
-            look |= {"color": GREEN, "marker": "s", "label": "dual bound"}
-            (self.bound_,) = ax.plot(self.Cs, self.dual_bounds, **look)
         known = self.values[np.isfinite(self.values)]
         if known.size and 0 < 10 * known.min() <= known.max():
             ax.set_yscale("log")

@@ -9,7 +9,7 @@ Left to the compiled solver: speed, weights, a constant feature (a column of X, 
 to K, does the same), rows that do not fit in memory, and rounding, which no gap here accounts for.
 """
 
-from kpegasos.reference.measure import kernel_history, linear_history
+from kpegasos.reference.measure import linear_history
 from kpegasos.reference.steps import (
     Iterates,
     index_stream,
@@ -22,7 +22,6 @@ from kpegasos.reference.steps import (
 __all__ = [
     "Iterates",
     "index_stream",
-    "kernel_history",
     "kernel_iterates",
     "linear_history",
     "linear_iterates",

@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from kpegasos.core.draws import MOST_DRAWS
 from kpegasos.core.problem import Problem, dual_bound, make_problem, primal
-from kpegasos.reference.steps import Iterates, checked_features, checked_kernel_values
+from kpegasos.reference.steps import Iterates, checked_features
 from kpegasos.solvers.pegasos import Checkpoints, CheckpointSpec
 from kpegasos.solvers.result import History, Record
 from kpegasos.utils.validation import as_array, as_integer, shown
@@ -75,7 +75,6 @@ def linear_history(
 
     See Also
     --------
-    kernel_history : For iterates given by their coefficients, with a dual bound of their own.
     kpegasos.plotting.ConvergenceDisplay : Draws it.
 
     Examples
@@ -93,118 +92,17 @@ def linear_history(
     True
     """
     problem = make_problem(y, lam)
-    X = checked_features(X, problem.y)
-
-    def dual_points(step: Iterates) -> Iterator[tuple[np.ndarray, float]]:
-        if step.alpha is not None:
-            c = np.maximum(step.alpha, 0.0)
-            w = np.asarray(X.T @ (c * problem.y))
-            yield c, float(w @ w)
-
-    space = _Space(
-        size=X.shape[1],
-        decisions=lambda w: (np.asarray(X @ w), float(w @ w)),
-        dual_points=dual_points,
-        coefficients=lambda step: step.alpha,
-    )
-    return _history(iterates, problem, space, batch_size, checkpoints, loss)
-
-
-def kernel_history(
-    iterates: Iterable[tuple],
-    K: ArrayLike,
-    y: ArrayLike,
-    lam: float,
-    *,
-    batch_size: int = 1,
-    checkpoints: CheckpointSpec = "log",
-    loss: Loss | None = None,
-) -> History:
-    """Record iterates that are coefficients ``c`` of ``w = Σ c_j y_j φ(x_j)``.
-
-    Parameters
-    ----------
-    iterates : iterable of tuple
-        ``(t, last)``, ``(t, last, average)`` or ``(t, last, average, alpha)``, such as
-        `kernel_iterates` yields, with increasing step numbers t and vectors of shape (n_samples,).
-        Without an average the last iterate stands for it. The dual bound comes of both; what is
-        negative in them counts as zero there.
-    K : array-like of shape (n_samples, n_samples)
-        Kernel values, positive semi-definite: else what is called the dual bound is none.
-    y : array-like of shape (n_samples,)
-        Labels -1 and +1.
-    lam : float
-        Regularisation λ > 0.
-    batch_size : int, default=1
-        Draws of one step, which make epochs of steps.
-    checkpoints : {"log", "epoch", "auto"}, sequence of int or None, default="log"
-        Steps to record, as those of `kpegasos.pegasos`; the last iterate always is.
-    loss : callable, default=None
-        ``loss(margins)`` returns the loss of each margin ``y f(x)``, of shape (n_samples,); the
-        hinge, ``max(0, 1 - margin)``, if None. With another there is no dual bound.
-
-    Returns
-    -------
-    History
-        Its columns are those of `linear_history`; ``support_size`` counts the coefficients of the
-        last iterate that are not zero.
-
-    Raises
-    ------
-    ValueError
-        Naming the parameter, what was expected and what came.
-    TypeError
-        If ``loss`` is no function.
-    """
-    problem = make_problem(y, lam)
-    K = checked_kernel_values(K, problem.y)
-
-    def decisions(c: np.ndarray) -> tuple[np.ndarray, float]:
-        found = np.asarray(K @ (c * problem.y))
-        return found, float((c * problem.y) @ found)
-
-    def dual_points(step: Iterates) -> Iterator[tuple[np.ndarray, float]]:
-        for c in (np.maximum(step.last, 0.0), np.maximum(step.average, 0.0)):
-            yield c, decisions(c)[1]
-
-    space = _Space(problem.y.size, decisions, dual_points, lambda step: step.last)
-    return _history(iterates, problem, space, batch_size, checkpoints, loss)
-
-
-class _Space(NamedTuple):
-    """Measures of iterates of one kind."""
-
-    #: Numbers of an iterate.
-    size: int
-    #: ``f(x_i)`` of all examples and ``‖w‖²``.
-    decisions: Callable[[np.ndarray], tuple[np.ndarray, float]]
-    #: Coefficients of the examples that may become a dual point, with ``‖Σ c_j y_j φ(x_j)‖²``.
-    dual_points: Callable[[Iterates], Iterable[tuple[np.ndarray, float]]]
-    #: Coefficients of the examples, as far as they are known.
-    coefficients: Callable[[Iterates], np.ndarray | None]
-
-
-def _history(
-    iterates: Iterable[tuple],
-    problem: Problem,
-    space: _Space,
-    batch_size: int,
-    checkpoints: CheckpointSpec,
-    loss: Loss | None,
-) -> History:
-    """Record iterates of either kind."""
-    n_samples = problem.y.size
+    X, n_samples = checked_features(X, problem.y), problem.y.size
     k = as_integer("batch_size", batch_size, least=1, most=MOST_DRAWS)
     if loss is not None and not callable(loss):
         raise TypeError(f"loss must be a function of margins or None, got {shown(loss)} instead")
     points = Checkpoints(checkpoints, 0, MOST_DRAWS, n_samples, k)
     history, bound = History(), math.nan
-    for seconds, step in _at_checkpoints(_steps(iterates, space.size, n_samples), points):
-        last, average = (_objective(w, problem, space, loss) for w in (step.last, step.average))
-        if loss is None:
-            duals = [dual_bound(c, norm, problem) for c, norm in space.dual_points(step)]
-            bound = float(np.fmax.reduce([bound, *duals]))
-        gap, coefficients = average - bound, space.coefficients(step)
+    for seconds, step in _at_checkpoints(_steps(iterates, X.shape[1], n_samples), points):
+        last, average = (_objective(w, X, problem, loss) for w in (step.last, step.average))
+        if loss is None and step.alpha is not None:
+            bound = float(np.fmax(bound, _dual_bound(step.alpha, X, problem)))
+        gap = average - bound
         history.append(
             Record(
                 iteration=step.t,
@@ -216,7 +114,7 @@ def _history(
                 gap=gap,
                 relative_gap=gap / average if average > 0.0 else math.nan,
                 rounding=math.nan,
-                support_size=0 if coefficients is None else int(np.count_nonzero(coefficients)),
+                support_size=0 if step.alpha is None else int(np.count_nonzero(step.alpha)),
                 kernel_evaluations=0,
                 cache_hits=0,
             )
@@ -224,9 +122,16 @@ def _history(
     return history
 
 
-def _objective(iterate: np.ndarray, problem: Problem, space: _Space, loss: Loss | None) -> float:
+def _dual_bound(alpha: np.ndarray, X: Any, problem: Problem) -> float:
+    """Return the best dual bound of a multiple of the coefficients; negative ones count as zero."""
+    c = np.maximum(alpha, 0.0)
+    w = np.asarray(X.T @ (c * problem.y))
+    return dual_bound(c, float(w @ w), problem)
+
+
+def _objective(w: np.ndarray, X: Any, problem: Problem, loss: Loss | None) -> float:
     """Return ``lam/2 ‖w‖²`` and the mean loss."""
-    decisions, squared_norm = space.decisions(iterate)
+    decisions, squared_norm = np.asarray(X @ w), float(w @ w)
     if loss is None:
         return primal(decisions, squared_norm, problem)
     came = loss(problem.y * decisions)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from pictures import texts
-from search_cases import CS, search_of, solutions, table
+from search_cases import CS, search_of, table
 
 from kpegasos.plotting import RegularizationPathDisplay
 
@@ -29,7 +29,7 @@ def test_path_curve_is_that_of_the_chosen_gamma(ax):
     display = drawn(ax=ax, color="black", legend=False)
     assert display.line_.get_color() == "black"
     assert display.legend_ is None
-    one = RegularizationPathDisplay.from_path(solutions([1.0]), ax=ax)
+    one = RegularizationPathDisplay(Cs=[1.0], values=[0.5]).plot(ax)
     assert heights(one).tolist() == [0.5]
 
 
@@ -59,23 +59,3 @@ def test_path_shows_any_column_of_the_results():
         assert display.ax_.get_yscale() == ("log" if name == "mean_n_support" else "linear")
         assert display.one_standard_error_C_ is display.band_ is None
         assert [line.get_xdata()[0] for line in display.marks_] == [10.0]
-
-
-def test_path_of_solutions_shows_objective_and_dual_bound_side_by_side():
-    path = solutions()
-    display = RegularizationPathDisplay.from_path(path)
-    assert display.line_.get_color() != display.bound_.get_color()
-    assert heights(display).tolist() == path.objectives.tolist()
-    assert display.bound_.get_ydata().tolist() == path.dual_bounds.tolist()
-    assert texts(display.legend_) == ["objectives", "dual bound"]
-    assert display.chosen is None
-    sizes = RegularizationPathDisplay.from_path(path, y="n_support")
-    assert heights(sizes).tolist() == path.n_support.tolist()
-    assert sizes.bound_ is None
-
-
-def test_path_of_solutions_may_come_in_any_order():
-    path = solutions([10.0, 0.1, 1.0])
-    display = RegularizationPathDisplay.from_path(path)
-    assert display.Cs.tolist() == CS
-    assert heights(display).tolist() == sorted(path.objectives)[::-1]

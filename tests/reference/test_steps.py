@@ -11,11 +11,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from solver_cases import DATA, KERNELS, M, by_the_book, exact_gram, noisy, steps_for
 
-from kpegasos import linear_rows, make_problem, make_rows, pegasos, sdca
+from kpegasos import linear_rows, make_problem, pegasos, sdca
 from kpegasos.core.draws import IndexStream
 from kpegasos.reference import (
     index_stream,
-    kernel_history,
     kernel_iterates,
     linear_history,
     linear_iterates,
@@ -128,19 +127,6 @@ def test_start_is_forgotten_but_for_the_first_draw():
 # --- histories measure any sequence of iterates as the solver measures its own --------------------
 
 
-@pytest.mark.parametrize("projection", [False, True])
-def test_kernel_history_is_that_of_the_compiled_run(projection):
-    _, expected = compiled(make_rows(X, "rbf", gamma=0.5), checkpoints="log", projection=projection)
-    steps = kernel_iterates(K, Y, LAM, index_stream(Y.size, N_STEPS), projection=projection)
-    found = kernel_history(steps, K, Y, LAM)
-    for column in ("iteration", "epoch", "support_size"):
-        assert_array_equal(found[column], expected.history[column])
-    for column in ("objective_last", "objective_average"):
-        assert_allclose(found[column], expected.history[column], rtol=1e-12)
-    for column in ("dual_bound", "gap", "relative_gap"):  # the solver's have their rounding in them
-        assert_allclose(found[column], expected.history[column], rtol=1e-6, atol=1e-12)
-
-
 def test_linear_history_is_that_of_the_compiled_run():
     options = {"checkpoints": "epoch", "batch_size": 7, "n_steps": 90}
     last, average = (run.history for run in compiled(linear_rows(X), **options))
@@ -173,11 +159,13 @@ def test_history_of_bare_iterates_has_objectives_only():
 
 def test_dual_bound_is_below_the_optimum_whatever_the_iterates():
     """Weak duality asks nothing of where coefficients come from."""
-    problem = make_problem(Y, LAM)
-    optimum = sdca(problem, make_rows(K, "precomputed"), tol=1e-8, max_epochs=5000).objective
+    optimum = sdca(make_problem(Y, LAM), linear_rows(X), tol=1e-8, max_epochs=5000).objective
     rng = np.random.default_rng(0)
-    steps = [(t, *rng.normal(size=(3, Y.size)) * 10.0 ** rng.uniform(-3, 3)) for t in range(1, 200)]
-    history = kernel_history(steps, K, Y, LAM, checkpoints="log")
+    steps = []
+    for t in range(1, 200):
+        last, average = rng.normal(size=(2, X.shape[1])) * 10.0 ** rng.uniform(-3, 3)
+        steps.append((t, last, average, rng.normal(size=Y.size)))
+    history = linear_history(steps, X, Y, LAM, checkpoints="log")
     assert (history["dual_bound"] <= optimum).all()
     assert history["dual_bound"][-1] > 0
     assert (np.diff(history["dual_bound"]) >= 0).all()
@@ -185,8 +173,10 @@ def test_dual_bound_is_below_the_optimum_whatever_the_iterates():
 
 
 def test_negative_coefficients_count_as_zero_in_the_dual_bound():
-    c = np.random.default_rng(0).normal(size=Y.size)
-    bounds = [kernel_history([(1, each)], K, Y, LAM)["dual_bound"] for each in (c, np.fmax(c, 0))]
+    c, w = np.random.default_rng(0).normal(size=Y.size), np.zeros(X.shape[1])
+    bounds = [
+        linear_history([(1, w, w, each)], X, Y, LAM)["dual_bound"] for each in (c, np.fmax(c, 0))
+    ]
     assert bounds[0] == bounds[1] > 0
 
 
