@@ -70,6 +70,15 @@ def test_canonical_csr_refuses_wrong_indices(format, place, fault, match):
         canonical_csr(X)
 
 
+@pytest.mark.parametrize("format", ["csr", "csc", "bsr"])
+def test_canonical_csr_refuses_pointers_that_come_back_to_zero(format):
+    """SciPy took the matrix for an empty one, and wrote beyond it."""
+    X = sparse.random(50, 40, density=0.5, format=format, random_state=0)
+    X.indptr[-1] = 0
+    with pytest.raises(ValueError, match=AGREE):
+        canonical_csr(X)
+
+
 def test_canonical_csr_refuses_lists_and_keys_of_no_column():
     lists, keys = (sparse.random(9, 7, 0.5, format=name, random_state=0) for name in ("lil", "dok"))
     keys._dict[3, 10**6] = 1.0
