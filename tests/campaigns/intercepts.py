@@ -1,17 +1,21 @@
-"""A judge of models of labels or numbers, with an intercept of any kind.
+"""Certificates with any intercept, of labels and of numbers, are true of the model as returned.
 
-What is judged is the model as it was returned: its coefficients and its intercept, float64 all of
-them, in long double. Nothing of the package is used.
+A free intercept with C up to 1e13; targets far from zero, and within the last digits of epsilon
+from it. What is judged is the model: its coefficients and its intercept, float64 all of them, in
+long double. The judge looks for a better intercept too, and uses nothing of the package.
 """
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from kpegasos import LinearPegasosSVC, LinearPegasosSVR, PegasosSVC, PegasosSVR
 from tests.campaigns import _reference as judge
-from tests.campaigns._reference import LONG, UNIT
-from tests.campaigns.harness import check
+from tests.campaigns._reference import LONG, UNIT, KernelSpec
+from tests.campaigns.harness import check, pick, power, some
 
+CI_TRIALS = 60
 _DOUBLE = np.finfo(float).eps
 
 
@@ -195,3 +199,122 @@ def _judge_intercept(task, told, f, squared_norm, own, largest, of_float32):
     check(own - best <= slack, "no intercept is better", own=own, best=best, slack=slack)
     low, high, b = told.interval
     check(low <= b <= high, "the intercept is in its interval", low=low, is_=b, high=high)
+
+
+# --- what is drawn --------------------------------------------------------------------------------
+
+
+def _rows(rng, n):
+    """Rows of features of several sizes, in the middle of nowhere now and then."""
+    d = int(rng.integers(1, 9))
+    rows = rng.normal(size=(n, d)) * 10.0 ** rng.uniform(0, rng.uniform(0, 3), size=d)
+    if some(rng, 0.3):
+        rows = rng.integers(0, 256, size=(n, d)).astype(float)
+    if some(rng, 0.3):
+        rows += power(rng, 0, 4) * rng.normal(size=d)
+    if some(rng, 0.2):
+        rows[:, 0] = np.round(rows[:, 0]) + pick(rng, [2e3, -1e5, 1e7])
+    return rows.astype(np.float32 if some(rng, 0.2) else np.float64)
+
+
+def _kernel(rng, rows):
+    """A kernel, and whether the primal solver has it; parameters of the estimator for it."""
+    scale = float(np.abs(rows).max()) or 1.0
+    name = pick(rng, [None, None, "linear", "rbf", "rbf", "poly"])
+    if name is None:
+        return KernelSpec("linear"), True, {}
+    spec = KernelSpec(name, power(rng, -3, 2) / scale**2, 2, pick(rng, [0.0, 1.0]))
+    resources = {
+        "cache": pick(rng, ["auto", "cached"]),
+        "row_dtype": pick(rng, ["auto", "float64"]),
+    }
+    named = {"kernel": name, "gamma": spec.gamma, "degree": spec.degree, "coef0": spec.coef0}
+    return spec, False, named | resources
+
+
+def _options(rng):
+    """Parameters of every estimator."""
+    options = {
+        "epochs": pick(rng, [1.0, 5.0, 20.0]),
+        "average": pick(rng, ["weighted", "uniform", None]),
+        "intercept_scaling": 1.0 if some(rng, 0.5) else power(rng, -1, 1),
+        "random_state": int(rng.integers(2**31)),
+        "max_time": 0.3,
+    }
+    if some(rng, 0.7):
+        options |= {"polish": True, "tol": power(rng, -9, -1)}
+    return options
+
+
+def _labels(rng, rows):
+    """Labels, and what a classifier is asked for."""
+    n = len(rows)
+    noise = some(rng, 0.5) * power(rng, -1, 1) * rng.normal(size=n)
+    y = np.where(np.argsort(np.argsort(rows[:, 0] + noise)) < rng.integers(1, n), -1.0, 1.0)
+    loss = "squared_hinge" if some(rng, 0.15) else "hinge"
+    return y, {"C": power(rng, -2, 13), "fit_intercept": "free", "loss": loss}
+
+
+def _numbers(rng, rows):
+    """Targets, and what a regression is asked for."""
+    n, spread, epsilon = len(rows), power(rng, -8, 4), 0.0 if some(rng, 0.3) else power(rng, -3, 3)
+    y = spread * (rng.normal(size=n) + some(rng, 0.7) * rows[:, 0] / (np.abs(rows).max() or 1.0))
+    kind = rng.random()
+    if kind < 0.4:  # prices, timestamps
+        y += power(rng, 0, 13) * pick(rng, [-1.0, 1.0])
+    elif kind < 0.7:
+        y = epsilon * (pick(rng, [-1.0, 1.0]) + power(rng, -16, -4) * rng.normal(size=n))
+    options = {"C": power(rng, -4, 8), "fit_intercept": pick(rng, [True, True, False, "free"])}
+    options |= {"epsilon": epsilon, "loss": "squared_" * some(rng, 0.2) + "epsilon_insensitive"}
+    return np.round(y) if some(rng, 0.2) else y, options
+
+
+def _median(y, weight):
+    """The weighted median, the least of several."""
+    order = np.argsort(y, kind="stable")
+    sums = np.cumsum(weight[order])
+    return float(y[order[np.searchsorted(sums, 0.5 * sums[-1])]])
+
+
+def _task_of(model, rows, y, weight, spec):
+    """The problem that a model was fitted to."""
+    n = len(y)
+    rows = rows.astype(LONG) - getattr(model, "_centre", 0)  # which rounds nothing
+    kernel = judge.kernel_values(spec, rows, rows)
+    error = judge.value_error(spec, rows, rows, UNIT) + 4 * (n + 4) * UNIT * np.abs(kernel)
+    free, epsilon = model.fit_intercept == "free", getattr(model, "epsilon", None)
+    middle = _median(y, weight) if epsilon is not None and model.fit_intercept else 0.0
+    scaling = None if free else model.intercept_scaling * model.fit_intercept
+    weight = weight.astype(LONG)
+    numbers = y.astype(LONG) - LONG(middle), weight / weight.mean(), LONG(model.lam_)
+    return Task(kernel, error, *numbers, epsilon, "squared" in model.loss, scaling, middle)
+
+
+def trial(rng):
+    """Fit one problem, and judge what the fit says."""
+    draw, kinds = pick(
+        rng,
+        [
+            (_labels, (PegasosSVC, LinearPegasosSVC)),
+            (_numbers, (PegasosSVR, LinearPegasosSVR)),
+        ],
+    )
+    rows = _rows(rng, int(rng.integers(2, 40)))
+    spec, is_primal, kernel = _kernel(rng, rows)
+    y, options = draw(rng, rows)
+    model = kinds[is_primal](**options, **_options(rng), **kernel)
+    weight = np.ones(len(y))
+    if some(rng, 0.4):
+        weight = 10.0 ** rng.uniform(-pick(rng, [1, 4]), 3, size=len(y))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            model.fit(rows, y, weight)
+        judge_claim(_task_of(model, rows, y, weight, spec), told_by(model, len(y)), rows)
+    except Exception as error:
+        if "intercept_scaling must be at most" in str(error):
+            return "one clear sentence"
+        about = f"{rows.dtype}, {rows.shape}, {spec}, {model}"
+        raise AssertionError(f"{type(error).__name__}: {error}\nin {about}") from error
+    kind = f"{type(model).__name__}, intercept={model.fit_intercept}"
+    return f"{kind}, {'near' if model.relative_gap_ < 0.1 else 'far'}"
