@@ -8,6 +8,7 @@ import naive_losses
 import numpy as np
 import pytest
 from models import BOTH, four_classes, two_classes
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.datasets import make_blobs, make_classification
 from sklearn.exceptions import NotFittedError
@@ -45,57 +46,37 @@ def widths_of(model, X):
     return 0.5 * (upper - lower).reshape(len(lower), -1)
 
 
-@BOTH
-@pytest.mark.parametrize("options", [{}, {"polish": True, "tol": 1e-6}, {"epochs": 0.1}])
-def test_bounds_hold_the_exact_decisions_and_the_own(Estimator, options):
-    X, y = two_classes(60)
-    Z = np.random.default_rng(0).normal(size=(200, 2))
-    clf = Estimator(**{**options_of(Estimator), **options}).fit(X, y)
-    signs = np.where(y == 1, 1.0, -1.0)
-    _, beta = naive.optimum(matrix_of(Estimator, X, X), signs, 0.05, gap=1e-12)
-    exact = matrix_of(Estimator, Z, X) @ (np.array(beta) * signs / (0.05 * y.size))
-    lower, upper = clf.decision_bounds(Z)
-    slack = np.sqrt(2e-12 / 0.05 * matrix_of(Estimator, Z, Z).diagonal())
-    assert np.all((lower - slack <= exact) & (exact <= upper + slack))
-    own = clf.decision_function(Z)
-    assert np.all((lower <= own) & (own <= upper))
-    certified = clf.is_certified(Z)
-    np.testing.assert_array_equal(certified, (lower > 0) | (upper <= 0))
-    np.testing.assert_array_equal(clf.predict(Z)[certified], (exact > 0)[certified])
-    of_sparse = clf.decision_bounds(sparse.csr_array(Z))
-    np.testing.assert_allclose(of_sparse, (lower, upper), atol=1e-9)
+LOSSES = [losses.Hinge(), losses.SquaredHinge(), losses.Logistic(), losses.EpsilonInsensitive()]
 
 
-@BOTH
-@pytest.mark.parametrize("kind", [losses.SquaredHinge, losses.Logistic])
-def test_bounds_of_other_losses_hold_the_exact_decisions(Estimator, kind):
-    X, y = two_classes(25)
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+@pytest.mark.parametrize("is_linear", [False, True])
+def test_bounds_hold_the_exact_decisions_and_the_own(loss, is_linear):
+    kinds = (PegasosSVR, LinearPegasosSVR) if loss.regression else (PegasosSVC, LinearPegasosSVC)
+    Estimator, (X, y) = kinds[is_linear], two_classes(25)
     weight = np.random.default_rng(0).uniform(0.2, 3.0, 25)
-    signs = np.where(y == 1, 1.0, -1.0)
-    clf = Estimator(loss=kind(), **options_of(Estimator)).fit(X, y, weight)
-    K, name = matrix_of(Estimator, X, X), kind.__name__
-    least, coef = naive_losses.solution(name, K, signs, 0.05, weight=weight)
-    gap = naive_losses.objective(name, K, signs, 0.05, coef, weight=weight) - least
-    slack = np.sqrt(2 * (max(gap, 0.0) + 1e-9) / 0.05 * K.diagonal())
-    lower, upper = clf.decision_bounds(X)
-    assert np.all((lower - slack <= K @ coef) & (K @ coef <= upper + slack))
-
-
-@pytest.mark.parametrize("Estimator", [PegasosSVR, LinearPegasosSVR])
-def test_bounds_of_regression_hold_the_exact_predictions(Estimator):
-    X = np.random.default_rng(0).normal(size=(25, 2))
-    y = X[:, 0] + 0.3 * np.sin(5 * X[:, 1]) + 7.0
-    reg = Estimator(**options_of(Estimator)).fit(X, y)
-    offset = reg.intercept_[0] - SCALING**2 * reg.dual_coef_.sum()
-    K = matrix_of(Estimator, X, X)
-    least, coef = naive_losses.solution("EpsilonInsensitive", K, y - offset, 0.05)
-    gap = naive_losses.objective("EpsilonInsensitive", K, y - offset, 0.05, coef) - least
-    lower, upper = reg.decision_bounds(X)
-    slack = np.sqrt(2 * (max(gap, 0.0) + 1e-12) / 0.05 * K.diagonal())
-    exact = K @ coef + offset
+    y = X[:, 0] + 0.3 * np.sin(5 * X[:, 1]) + 7.0 if loss.regression else y
+    model = Estimator(loss=loss, **options_of(Estimator)).fit(X, y, weight)
+    targets, offset = np.where(y == 1, 1.0, -1.0), 0.0
+    if loss.regression:
+        offset = model.intercept_[0] - SCALING**2 * model.dual_coef_.sum()
+        targets = y - offset
+    problem = type(loss).__name__, matrix_of(Estimator, X, X), targets, 0.05
+    least, coef = naive_losses.solution(*problem, weight=weight)
+    gap = naive_losses.objective(*problem, coef, weight=weight) - least
+    slack = np.sqrt(2 * (max(gap, 0.0) + 1e-9) / 0.05 * problem[1].diagonal())
+    exact = problem[1] @ coef + offset
+    lower, upper = model.decision_bounds(X)
     assert lower.shape == y.shape
     assert np.all((lower - slack <= exact) & (exact <= upper + slack))
-    assert not hasattr(reg, "is_certified")
+    own = model.predict(X) if loss.regression else model.decision_function(X)
+    assert np.all((lower <= own) & (own <= upper))
+    assert_allclose(model.decision_bounds(sparse.csr_array(X)), (lower, upper), atol=1e-9)
+    assert hasattr(model, "is_certified") != loss.regression
+    if not loss.regression:
+        certified = model.is_certified(X)
+        assert_array_equal(certified, (lower > 0) | (upper <= 0))
+        assert_array_equal(model.predict(X)[certified], (exact > 0)[certified])
 
 
 def test_bounds_are_attained():
@@ -107,7 +88,7 @@ def test_bounds_are_attained():
     assert abs(clf.coef_[0, 0] - exact) > 1e-3 * exact
     lower, upper = clf.decision_bounds([[3.0]])
     end = upper if exact > clf.coef_[0, 0] else lower
-    np.testing.assert_allclose(end, 3.0 * exact, rtol=1e-9)
+    assert_allclose(end, 3.0 * exact, rtol=1e-9)
 
 
 def of_objects(a, b):
@@ -130,9 +111,9 @@ def test_bounds_of_pairs_are_as_wide_as_their_gaps(model, rows_of, n_classes):
     model.set_params(decision_function_shape="ovo", epochs=3, random_state=0).fit(rows, y)
     norms = (X**2).sum(axis=1) if isinstance(model, LinearPegasosSVC) else np.ones(50)
     expected = np.sqrt(2 * model.duality_gap_ / model.lam_ * (1.0 + norms[:, None]))
-    np.testing.assert_allclose(widths_of(model, rows), expected, rtol=1e-9)
+    assert_allclose(widths_of(model, rows), expected, rtol=1e-9)
     middle = np.add(*model.decision_bounds(rows)) / 2
-    np.testing.assert_allclose(middle, model.decision_function(rows), atol=1e-9)
+    assert_allclose(middle, model.decision_function(rows), atol=1e-9)
 
 
 @pytest.mark.parametrize("n_classes", [3, 4])
@@ -144,16 +125,16 @@ def test_votes_are_bounded_and_decided_as_all_corners_of_the_bounds_say(n_classe
     least, most = one_vs_rest_bounds(lower, upper, n_classes)
     corners = [np.where(ends, upper, lower) for ends in product([False, True], repeat=n_pairs)]
     values = np.array([one_vs_rest(corner, n_classes) for corner in corners])
-    np.testing.assert_allclose(least, values.min(axis=0), atol=1e-12)
-    np.testing.assert_allclose(most, values.max(axis=0), atol=1e-12)
+    assert_allclose(least, values.min(axis=0), atol=1e-12)
+    assert_allclose(most, values.max(axis=0), atol=1e-12)
     assert np.all((least <= values) & (values <= most))
     winners = np.array([naive.ovo_vote(corner, n_classes) for corner in corners])
     decided = is_decided(np.rint(least), np.rint(most))
-    np.testing.assert_array_equal(decided, (winners == winners[0]).all(axis=0))
+    assert_array_equal(decided, (winners == winners[0]).all(axis=0))
     assert 10 < decided.sum() < 90
     # With ties broken by the values, corners of the bounds are where these are extreme.
     winners = values.argmax(axis=2)
-    np.testing.assert_array_equal(is_decided(least, most), (winners == winners[0]).all(axis=0))
+    assert_array_equal(is_decided(least, most), (winners == winners[0]).all(axis=0))
 
 
 @BOTH
@@ -167,7 +148,7 @@ def test_several_classes_are_certified_by_their_bounds(Estimator, break_ties):
     assert np.all((lower - 1e-9 <= values) & (values <= upper + 1e-9))
     certified = far.is_certified(X)
     assert 0.05 < certified.mean() < 0.95
-    np.testing.assert_array_equal(far.predict(X)[certified], near.predict(X)[certified])
+    assert_array_equal(far.predict(X)[certified], near.predict(X)[certified])
     assert near.is_certified(X).mean() > certified.mean()
 
 
@@ -177,10 +158,10 @@ def test_matrix_of_kernel_values_needs_its_diagonal():
     clf = PegasosSVC(kernel="precomputed", random_state=0).fit(K, y)
     of_function = PegasosSVC(gamma=0.5, random_state=0).fit(X, y)
     ends = clf.decision_bounds(K, np.ones(y.size))
-    np.testing.assert_allclose(ends, of_function.decision_bounds(X), atol=1e-9)
+    assert_allclose(ends, of_function.decision_bounds(X), atol=1e-9)
     larger = clf.decision_bounds(K, 7.0 * np.ones(y.size))
-    np.testing.assert_allclose(np.subtract(*larger), 2.0 * np.subtract(*ends), rtol=1e-9)
-    np.testing.assert_array_equal(clf.is_certified(K, np.ones(y.size)), of_function.is_certified(X))
+    assert_allclose(np.subtract(*larger), 2.0 * np.subtract(*ends), rtol=1e-9)
+    assert_array_equal(clf.is_certified(K, np.ones(y.size)), of_function.is_certified(X))
     with pytest.raises(ValueError, match=r"diagonal must be k\(x, x\) of each row"):
         clf.is_certified(K)
     linear = LinearPegasosSVC(random_state=0).fit(X, y)

@@ -10,6 +10,8 @@ from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
+from kpegasos import LinearPegasosSVC, PegasosSVC
+
 
 class Recorder:
     """Notes every hook; stops the fit at the end of the task that is the last to be seen.
@@ -113,19 +115,20 @@ def test_callback_sees_the_model_so_far_and_may_end_the_fit(Estimator, n_classes
     assert len(clf.history_ if n_classes == 2 else clf.history_[0]) == 3
 
 
-@BOTH
-def test_failing_callback_is_torn_down_and_leaves_the_model_before(Estimator):
-    X, y = data()
-    failing = Failing()
-    clf = Estimator(epochs=3, random_state=0).fit(X, y)
-    before = clf.decision_function(X)
-    clf.set_params(C=7.0).set_callbacks(failing)
+@pytest.mark.parametrize(
+    ("model", "task"),
+    [(PegasosSVC(epochs=3), "checkpoint"), (LinearPegasosSVC(), "checkpoint"), (small(), "kernel")],
+    ids=["kernel", "linear", "search"],
+)
+def test_failing_callback_is_torn_down_and_leaves_the_model_before(model, task):
+    (X, y), failing = data(), Failing()
+    before = model.set_params(random_state=0).fit(X, y).decision_function(X)
+    model.set_params(random_state=1).set_callbacks(failing)
     with pytest.raises(RuntimeError, match="this callback fails"):
-        clf.fit(X, y)
-    np.testing.assert_array_equal(clf.decision_function(X), before)
-    assert failing.events == ["setup", "begin fit", "begin checkpoint", "teardown"]
-    clf.set_callbacks().fit(X, y)
-    assert clf.score(X, y) > 0.5
+        model.fit(X, y)
+    np.testing.assert_array_equal(model.decision_function(X), before)
+    assert failing.events == ["setup", "begin fit", f"begin {task}", "teardown"]
+    assert model.set_callbacks().fit(X, y).score(X, y) > 0.5
 
 
 # --- scikit-learn's callbacks on a search ---------------------------------------------------------
@@ -146,12 +149,3 @@ def test_callback_stops_the_search():
     assert search.status_ == "stopped"
     assert 0 < len(search.missing_) < 18
     assert search.predict(X).shape == y.shape
-
-
-def test_failing_callback_is_torn_down():
-    failing = Failing()
-    search = small().set_callbacks(failing)
-    with pytest.raises(RuntimeError, match="this callback fails"):
-        search.fit(*blobs())
-    assert failing.events == ["setup", "begin fit", "begin kernel", "teardown"]
-    assert not hasattr(search, "scores_")

@@ -63,7 +63,6 @@ def test_types_of_parameters_and_of_the_model_are_declared(estimator):
     kind = type(model)
     declared = set().union(*(inspect.get_annotations(each) for each in kind.__mro__))
     described = {name: inspect.getattr_static(kind, name) for name in dir(kind)}
-    described = {name: inspect.getattr_static(kind, name) for name in dir(kind)}
     declared |= {name for name, value in described.items() if hasattr(value, "__get__")}
     kept = {name for name in vars(model) if name.endswith("_") and not name.startswith("_")}
     assert kept | set(model.get_params()) <= declared | {"n_features_in_"}

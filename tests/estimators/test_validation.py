@@ -29,9 +29,6 @@ WINE, IRIS, DIGITS = (load(return_X_y=True) for load in (load_wine, load_iris, l
 SCALED = StandardScaler().fit_transform(WINE[0]), WINE[1]
 
 
-# --- parameters ---
-
-
 # --- data and weights ---
 
 
@@ -207,11 +204,7 @@ def test_rounding_is_told_with_what_leaves_less_of_it():
     for parameters, rows, remedy in (
         ({}, X, "mostly rounding; "),
         ({"row_dtype": "float64"}, X.astype(np.float32), "mostly rounding; "),
-        (
-            {"row_dtype": "float32"},
-            X,
-            "mostly rounding, of which row_dtype='float64' leaves less; ",
-        ),
+        ({"row_dtype": "float32"}, X, "rounding, of which row_dtype='float64' leaves less; "),
         ({}, X.astype(np.float32), ", of which row_dtype='float64' leaves less; "),
     ):
         (warning, *_) = caught(PegasosSVC(**options, **parameters), rows, y > 0)
