@@ -15,7 +15,7 @@ from kpegasos import LinearPegasosSVC, PegasosSVC
 from kpegasos.utils.threads import available_threads
 from tests.campaigns.harness import check, pick, power, some
 
-CI_TRIALS = 4
+CI_TRIALS = 8
 MEBIBYTE = 1 << 20
 #: What objects of Python may take, in bytes.
 SLACK = 4 * MEBIBYTE

@@ -129,16 +129,6 @@ def test_regressions_are_scored_by_squares(kpegasos, tmp_path):
     assert facts["squared_correlation"] == pytest.approx(correlation)
 
 
-@pytest.mark.parametrize("scale", ["standard", "minmax"])
-def test_sparser_data_than_those_of_the_training_are_scaled_alike(kpegasos, data, tmp_path, scale):
-    X, y = examples()
-    few = np.where(np.abs(X) > 0.6, X, 0.0)
-    kpegasos("train", data, "m.skops", "--scale", scale)
-    write_rows(tmp_path / "few", few, y)
-    found = kpegasos("predict", "few", "m.skops", "-").out.split()
-    np.testing.assert_array_equal(np.array(found, int), load("m.skops").predict(few))
-
-
 def test_text_classes_are_compared_with_labels_that_are_numbers(kpegasos, tmp_path):
     pytest.importorskip("pandas")
     (tmp_path / "a.csv").write_text("a,y\n" + "0,1\n5,2\n9,other\n" * 5)

@@ -3,10 +3,11 @@
 import naive_losses
 import numpy as np
 import pytest
+from covering import each_pair
 from few_points import LAM, FewPoints, N
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from solver_cases import LOSSES, TWO_LOSSES
 
 from kpegasos import losses
@@ -21,7 +22,16 @@ from kpegasos.core.certificate import (
 )
 from kpegasos.core.state import Examples, LoopParameters, PegasosOptions, new_state
 from kpegasos.core.views import KernelView
-from kpegasos.core.working_sets import DONE, ENOUGH, LEFT, SETS_DONE, ascend, new_working_sets
+from kpegasos.core.working_sets import (
+    DONE,
+    ENOUGH,
+    LEFT,
+    SETS_DONE,
+    ascend,
+    choose_largest,
+    new_working_sets,
+)
+from kpegasos.utils.compiled import compiled
 
 pytestmark = pytest.mark.pure_python
 
@@ -194,3 +204,35 @@ def test_vectors_of_another_length_are_refused():
         interior.inverse_barrier(point, np.empty(59))
     with pytest.raises(ValueError, match="vectors of a point must have shape"):
         interior.correct(point, np.empty(60), np.empty(61), 1.0, np.empty(60))
+
+
+# --- the largest of many keys ---------------------------------------------------------------------
+
+
+@compiled()
+def choose(keys, chosen, begin, end):
+    return choose_largest(keys, chosen, begin, end)
+
+
+@each_pair(
+    kind=["any", "equal", "few candidates", "rising"],
+    n_keys=[1, 63, 64, 65, 1000],
+    number=[0, 1, 2, 17, 128],
+)
+def test_choose_largest_is_what_a_sort_finds(kind, n_keys, number):
+    rng, chosen = np.random.default_rng(n_keys), np.full(140, -1)
+    keys = rng.normal(size=n_keys)
+    if kind == "equal":
+        keys = rng.integers(-2, 3, n_keys).astype(float)
+    elif kind == "few candidates":
+        keys[rng.random(n_keys) < 0.8] = -np.inf
+    elif kind == "rising":
+        keys.sort()
+    end, total = choose(keys, chosen, 3, 3 + number)
+    candidates = np.sort(keys[keys > -np.inf])[::-1][:number]
+    found = chosen[3:end]
+    assert_array_equal(np.sort(keys[found])[::-1], candidates)
+    assert np.unique(found).size == found.size
+    assert total == pytest.approx(np.maximum(candidates, 0.0).sum())
+    assert np.all(chosen[:3] == -1)
+    assert np.all(chosen[end:] == -1)

@@ -96,15 +96,6 @@ print(json.dumps(sum(len(function.signatures) for function in functions.values()
     assert not list(tmp_path.rglob("*.nb*"))
 
 
-@pytest.mark.slow
-def test_without_compilation_the_model_is_the_same(cold_and_cache, tmp_path):
-    """The same source runs as plain Python, which is how it is debugged."""
-    cold, _ = cold_and_cache
-    plain = in_fresh_process(FIT, tmp_path, NUMBA_DISABLE_JIT="1")
-    assert plain["alpha"] == cold["alpha"]
-    assert plain["decisions"] == pytest.approx(cold["decisions"], rel=1e-9)
-
-
 # --- the cache is keyed by all sources that compiled code is made of ------------------------------
 
 #: The line that sums the inner product of a sparse row, in whichever file of the room it stands.

@@ -103,17 +103,6 @@ each_compiled = pytest.mark.parametrize("sampling", ["permutation", "uniform"])
 
 
 @each_compiled
-@pytest.mark.parametrize("n_samples", [3, 7, 16])
-def test_each_example_comes_at_each_place_for_some_key(sampling, n_samples):
-    """Streams of one epoch, as those of many pairs or seeds are."""
-    keyed = [IndexStream(n_samples, sampling, 0, (k,)).epoch(0) for k in range(4000)]
-    seeded = [IndexStream(n_samples, sampling, seed).epoch(0) for seed in range(4000)]
-    for epochs in (np.stack(keyed), np.stack(seeded)):
-        for place in epochs.T:
-            _assert_even(np.bincount(place, minlength=n_samples))
-
-
-@each_compiled
 def test_neighbouring_epochs_and_keys_are_independent(sampling):
     """Pairs of draws at one place, of epochs or keys that follow each other."""
     n_samples, n_epochs = 8, 6400

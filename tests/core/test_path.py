@@ -27,9 +27,7 @@ from kpegasos.core.path import (
     CELL,
     N_SETS,
     OBJECTIVE,
-    PAUSED,
 )
-from kpegasos.core.working_sets import NEED_ROWS
 
 pytestmark = pytest.mark.pure_python
 
@@ -98,38 +96,3 @@ def test_additions_bound_the_error_of_the_margins():
 
 
 # --- statuses -------------------------------------------------------------------------------------
-
-
-@each_value(adds=[True, False], pause=[1, 3, 50])
-def test_follow_pauses_after_so_many_sets_and_goes_on(pause, adds):
-    expected = make_path()
-    run(expected)
-    path = make_path()
-    statuses = run(path, pause=pause, adds=adds)
-    assert_same_path(path, expected)
-    total = sets_of(path).sum()
-    paused = [at for at in statuses if at[0] == PAUSED]
-    # A pause comes where a set would, and not after the last.
-    assert len(paused) == (total - 1) // pause
-    assert len(statuses) - len(paused) == (0 if adds else total)
-
-
-@pytest.mark.parametrize("held", [[], np.arange(0, N, 3)])
-def test_follow_asks_for_rows_that_are_missing(held):
-    expected = make_path()
-    run(expected)
-    path = make_path()
-    statuses = run(path, held=held)
-    assert statuses
-    assert {status for status, *_ in statuses} == {NEED_ROWS}
-    assert_same_path(path, expected)
-
-
-def test_follow_gives_a_cell_up_that_gains_nothing():
-    path, paused = make_path(enough=-1.0), make_path(enough=-1.0)
-    run(path)
-    assert (sets_of(path) < 2000).all()
-    gaps = path.numbers[:, OBJECTIVE + 1] / path.numbers[:, OBJECTIVE + 2] - 1.0
-    assert (gaps < 1e-7).all()
-    run(paused, pause=1)
-    assert_same_path(paused, path)

@@ -75,13 +75,3 @@ def test_figure_says_what_it_shows_and_can_be_read(name):
             assert 4 <= len(figure.get_suptitle().split()) <= 10
             assert struct.unpack(">I", png[16:20])[0] == WIDTH * STYLE["savefig.dpi"]
         plt.close(figure)
-
-
-def test_checks_see_what_is_wrong():
-    figure, ax = plt.subplots(figsize=(4, 3), layout="constrained")
-    ax.text(0.5, 0.5, "one over", transform=ax.transAxes)
-    ax.text(0.52, 0.5, "the other", transform=ax.transAxes, fontsize=5)
-    ax.text(1.5, 0.5, "far out", transform=ax.transAxes).set_in_layout(False)
-    found = " ".join(faults(figure))
-    for words in ("no title", "lies over", "has 5 points", "the page"):
-        assert words in found

@@ -1,7 +1,5 @@
 """What the experiments implement themselves, and what their committed results say."""
 
-from importlib.util import find_spec
-
 import naive
 import numpy as np
 import pytest
@@ -93,25 +91,3 @@ def test_refined_labels_tell_apart_what_degrees_do_not():
     counts = [costly_kernels.label_counts(graph) for graph in (second, backwards, third)]
     assert costly_kernels.shared(counts[0], counts[1]) == pytest.approx(1.0)
     assert costly_kernels.shared(counts[0], counts[2]) < 0.99
-
-
-@pytest.mark.skipif(not find_spec("grakel"), reason="needs the data in grakel")
-def test_mutag_is_as_it_was_published():
-    graphs, y = costly_kernels.load_mutag()
-    assert (len(graphs), np.sum(y == 1)) == (188, 125)
-    assert sum(len(labels) for labels, _ in graphs) == 3371
-    assert all(i in near[j] for _, near in graphs for i in range(len(near)) for j in near[i])
-
-
-@pytest.mark.skipif(not find_spec("grakel"), reason="needs grakel")
-def test_refined_labels_are_those_of_grakel():
-    from grakel.kernels import VertexHistogram, WeisfeilerLehman
-
-    graphs = costly_kernels.load_mutag()[0][:30]
-    theirs = WeisfeilerLehman(n_iter=3, base_graph_kernel=VertexHistogram, normalize=True)
-    edges = [{(i, j): 1 for i, near in enumerate(graph[1]) for j in near} for graph in graphs]
-    labels = [dict(enumerate(graph[0])) for graph in graphs]
-    counts = [*map(costly_kernels.label_counts, graphs)]
-    found = [[costly_kernels.shared(a, b) for b in counts] for a in counts]
-    expected = theirs.fit_transform([[*pair] for pair in zip(edges, labels, strict=True)])
-    np.testing.assert_allclose(found, expected, atol=1e-12)

@@ -55,14 +55,6 @@ def test_measured_numbers_stand_in_blocks_alone(path):
     assert not found
 
 
-@pytest.mark.parametrize("path", PAGES, ids=named)
-def test_links_to_files_lead_somewhere(path):
-    links = re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8"))
-    built = "auto_examples/"  # by Sphinx, which finds them wanting itself
-    kept = [link for link in links if not link.startswith(built)]
-    assert not [link for link in kept if not (path.parent / link).exists()]
-
-
 @pytest.mark.parametrize("name", discover())
 def test_claims_have_numbers_and_those_of_sources_a_mark_with_its_criterion(name):
     for claim in claims_of(

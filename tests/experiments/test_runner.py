@@ -1,8 +1,6 @@
 """The runner of the experiments, on a small experiment of our own."""
 
 import json
-import subprocess
-import sys
 from datetime import UTC, datetime
 
 import numpy as np
@@ -22,14 +20,6 @@ def test_listing_describes_without_importing(bench, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines == ["heavy  Too heavy.", "line   A line through the origin."]
     assert all(discover().values())
-
-
-def test_listing_is_light():
-    program = (
-        "import sys; from experiments.__main__ import main; main([]);"
-        "assert not {'matplotlib', 'numba', 'sklearn', 'kpegasos'} & set(sys.modules)"
-    )
-    subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
 
 
 def test_misuse_is_one_line_before_anything_runs(bench, capsys):
@@ -109,17 +99,6 @@ def test_run_resumes_where_it_stopped(bench, monkeypatch, capsys, trouble):
     assert bench.partial() == []
 
 
-def test_run_starts_over_when_the_code_has_changed(bench, monkeypatch):
-    monkeypatch.setenv("FAKE_TROUBLE", "error")
-    with pytest.raises(RuntimeError):
-        bench("line")
-    monkeypatch.delenv("FAKE_TROUBLE")
-    bench.parts()
-    bench.write(bench.source.replace("/ 3", "/ 4"))
-    assert bench("line") == 0
-    assert bench.parts() == ["part0", "part1", "part2", "part3"]
-
-
 # What is stale
 
 
@@ -142,17 +121,6 @@ def test_stale_names_what_has_changed(bench, capsys, monkeypatch):
     monkeypatch.setattr(_run, "package_fingerprint", lambda: "another")
     bench("--stale")
     assert capsys.readouterr().out.endswith("changed since: package\n")
-
-
-@pytest.mark.parametrize(("room", "counts"), [("core", True), ("cli", False), ("plotting", False)])
-def test_package_is_what_results_depend_on(monkeypatch, tmp_path, room, counts):
-    file = tmp_path / "kpegasos" / room / "a.py"
-    file.parent.mkdir(parents=True)
-    file.write_text("x = 1")
-    monkeypatch.setattr(_run, "ROOT", tmp_path)
-    before = _run.package_fingerprint.__wrapped__()
-    file.write_text("x = 2")
-    assert (_run.package_fingerprint.__wrapped__() != before) is counts
 
 
 def test_json_is_rounded_compact_and_exact_on_the_way_back():

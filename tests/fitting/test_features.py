@@ -82,16 +82,6 @@ def test_warm_start_goes_on_over_the_same_columns():
     assert_array_equal(twice.coef_, LinearPegasosSVC(epochs=6, random_state=0).fit(X, y).coef_)
 
 
-def test_regression_is_over_the_columns_in_use():
-    X, y = documents()
-    few = LinearPegasosSVR(polish=True, tol=1e-8, random_state=0).fit(X, y.astype(float))
-    whole = LinearPegasosSVR(polish=True, tol=1e-8, random_state=0).fit(
-        X.toarray(), y.astype(float)
-    )
-    assert few.coef_.shape == (N_COLUMNS,)
-    assert_allclose(few.coef_, whole.coef_, atol=1e-4)
-
-
 def test_weights_that_are_mostly_zero_are_kept_sparse(always_sparse, tmp_path):
     X, y = documents()
     model = LinearPegasosSVC(polish=True, tol=1e-6, random_state=0).fit(X, y)

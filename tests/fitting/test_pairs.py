@@ -11,9 +11,7 @@ from hypothesis.extra.numpy import arrays
 from kernel_cases import whole
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs
-from sklearn.svm import SVC
 
-from kpegasos import LinearPegasosSVC, PegasosSVC
 from kpegasos.fitting.pairs import (
     assemble,
     make_pairs,
@@ -47,50 +45,6 @@ def test_vote_by_the_book(case):
     assert_array_equal(vote(decisions, n_classes), naive.ovo_vote(decisions, n_classes))
 
 
-Z = np.random.default_rng(0).uniform(-15, 15, size=(4000, 2))
-
-
-def with_arrays_of(svc, X, y, **parameters):
-    """A PegasosSVC that holds the model of an SVC."""
-    clf = PegasosSVC(gamma=svc._gamma, epochs=1, random_state=0, **parameters).fit(X, y)
-    clf.support_, clf.support_vectors_ = svc.support_, svc.support_vectors_
-    clf.n_support_, clf.dual_coef_ = svc.n_support_, svc.dual_coef_
-    clf.intercept_ = svc.intercept_
-    return clf
-
-
-@pytest.mark.parametrize("n_classes", [2, 3, 5])
-@pytest.mark.parametrize("shape", ["ovr", "ovo"])
-def test_layout_and_votes_are_those_of_svc(n_classes, shape):
-    """SVC's arrays inside our estimator give SVC's decisions and predictions."""
-    X, y = data(n_classes)
-    svc = SVC(decision_function_shape=shape, gamma=0.3).fit(X, y)
-    clf = with_arrays_of(svc, X, y, decision_function_shape=shape)
-    assert_allclose(clf.decision_function(Z), svc.decision_function(Z), atol=1e-9)
-    assert_array_equal(clf.predict(Z), svc.predict(Z))
-
-
-def test_break_ties_is_that_of_svc():
-    X, y = data(5)
-    svc = SVC(gamma=0.3, break_ties=True).fit(X, y)
-    clf = with_arrays_of(svc, X, y, break_ties=True)
-    broken = clf.predict(Z)
-    assert_array_equal(broken, svc.predict(Z))
-    assert_array_equal(broken, clf.decision_function(Z).argmax(axis=1))
-    # There are ties to break, or the test would show nothing.
-    assert np.any(broken != with_arrays_of(svc, X, y, break_ties=False).predict(Z))
-
-
-def test_linear_votes_are_those_of_svc():
-    X, y = data(4)
-    X /= 10.0  # or the fit warns of large features
-    svc = SVC(kernel="linear", decision_function_shape="ovo").fit(X, y)
-    clf = LinearPegasosSVC(decision_function_shape="ovo", epochs=1).fit(X, y)
-    clf.coef_, clf.intercept_ = svc.coef_, svc.intercept_
-    assert_allclose(clf.decision_function(X), svc.decision_function(X), atol=1e-9)
-    assert_array_equal(clf.predict(X), svc.predict(X))
-
-
 # --- pairs --------------------------------------------------------------------------------------
 
 
@@ -112,16 +66,6 @@ def test_pairs_of_two_classes_are_positive_for_the_second():
     (pair,) = make_pairs(labels, 2, np.ones(5), None, 1.0)
     assert_array_equal(pair.members, np.arange(5))
     assert_array_equal(pair.problem.y, [1, -1, -1, 1, 1])
-
-
-def test_pairs_lam_is_that_of_the_pair():
-    labels, weight = np.array([0, 0, 1, 1, 2, 2]), np.array([1.0, 2, 3, 4, 5, 6])
-    for C in (0.5, 3.0):
-        pairs = make_pairs(labels, 3, weight, None, C)
-        for pair, total in zip(pairs, (10, 14, 18), strict=True):
-            assert_allclose(pair.problem.lam, 1 / (C * total))
-            assert_allclose(pair.problem.weight, weight[pair.members] / weight[pair.members].mean())
-    assert [p.problem.lam for p in make_pairs(labels, 3, weight, 0.25, 1.0)] == [0.25] * 3
 
 
 def test_pairs_leave_out_weight_zero_and_keep_weights_that_are_not_normalised():

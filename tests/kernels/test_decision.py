@@ -19,11 +19,6 @@ from kpegasos.kernels.functions import make_kernel
 RNG = np.random.default_rng(0)
 
 
-def test_decision_without_rows():
-    assert_array_equal(kernel_decision(RBF(1.0), A, A[:0], np.empty((2, 0))), np.zeros((23, 2)))
-    assert kernel_decision(RBF(1.0), A[:0], A, np.ones((2, 23))).shape == (0, 2)
-
-
 def test_decision_of_a_function_asks_for_no_diagonal():
     shapes = []
 

@@ -7,7 +7,7 @@ import time
 import weakref
 from collections import Counter
 from functools import partial
-from threading import Event, Lock, Thread, Timer, current_thread
+from threading import Event, Lock, Thread
 
 import joblib
 import numpy as np
@@ -190,18 +190,6 @@ def test_equal_objects_are_one():
     before = asked.total()
     assert model.predict(words(1, seed=1)[0] * 5).shape == (5,)
     assert asked.total() - before == np.unique(model.support_ % N).size
-
-
-def test_small_memory_costs_values_not_the_model():
-    X, y = words(N)
-    kernel = PairwiseKernel(shared, prepare=letters, cache_mb=0.004)  # eight rows
-    whole = PairwiseKernel(shared, prepare=letters)
-    decisions = [fit(each, X, y).decision_function(X) for each in (kernel, whole)]
-    assert_allclose(*decisions, rtol=1e-9)
-    assert kernel.evaluations > whole.evaluations
-    for seed in range(1, 4):
-        fit(kernel, *words(N, seed=seed))
-        assert sum(row.nbytes for row in kernel._pairs.rows.values()) <= 0.004 * 2**20
 
 
 def test_quick_function_of_many_rows_is_asked_for_blocks():
@@ -428,29 +416,6 @@ def test_clear_during_a_fit_leaves_it_right():
     kernel = PairwiseKernel(function, prepare=letters)
     model, fresh = fit(kernel, X, y), fit(PairwiseKernel(shared, prepare=letters), X, y)
     assert_array_equal(model.dual_coef_, fresh.dual_coef_)
-
-
-def test_prediction_goes_on_while_another_fit_prepares_its_objects():
-    main, begun, go = current_thread(), Event(), Event()
-
-    def prepare(x):
-        if x == 99.0 and current_thread() is not main:
-            begun.set()
-            go.wait(10.0)
-        return x
-
-    kernel = PairwiseKernel(lambda a, b: 1.0 / (1.0 + abs(a - b)), prepare=prepare)
-    model = fit(kernel, [0.1 * i for i in range(20)], [0, 1] * 10)
-    other = Thread(target=lambda: fit(kernel, [99.0, 98.0, 97.0, 96.0], [0, 1, 0, 1]))
-    other.start()
-    assert begun.wait(10.0)
-    Timer(0.2, go.set).start()
-    decisions = model.decision_function([99.0, 55.0])
-    other.join(10.0)
-    values = np.array(
-        [[1.0 / (1.0 + abs(a - b)) for b in model.support_vectors_] for a in (99, 55)]
-    )
-    assert_allclose(decisions, values @ model.dual_coef_[0] + model.intercept_, rtol=1e-12)
 
 
 @needs_fork

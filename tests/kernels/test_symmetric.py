@@ -11,7 +11,6 @@ from kpegasos.kernels import exact as module
 from kpegasos.kernels.exact import SymmetricSums, exact_products, roundings
 from kpegasos.utils.patience import CutShort, heeding
 from kpegasos.utils.threads import at_work
-from kpegasos.utils.tuning import MEBIBYTE
 
 
 def _problem(n_samples=400, n_support=290):
@@ -93,14 +92,3 @@ def test_roundings_count_every_addition(monkeypatch, block_rows, n_support, n_fe
     with at_work(1):
         sums.add_all()
     assert 1 + max(together) + sums.sums.max() <= roundings(n_support, n_features)
-
-
-@pytest.mark.parametrize("n_features", [1, 100, 784, 5000, 20_000])
-def test_threads_of_symmetric_sums_take_little_memory(monkeypatch, n_features):
-    monkeypatch.setattr(module, "threads_for", lambda work: 1000)
-    sums = _symmetric_sums(400, 400, n_features)
-    group, block = module._heights(n_features)
-    threads = sums._threads_for(1e20)
-    assert 8 * block * n_features <= 8 * MEBIBYTE
-    assert threads == 1 or 8 * threads * group * 2 * n_features <= 16 * MEBIBYTE
-    assert threads >= 3

@@ -8,7 +8,6 @@ import os
 import platform
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from llvmlite import binding
@@ -16,7 +15,6 @@ from llvmlite import binding
 from kpegasos.kernels import maps
 from kpegasos.utils.compiled import target_vectors
 
-HERE = Path(__file__).parent
 #: Bytes of a vector: a processor that has them, and what it takes to run its code.
 PROCESSORS = {
     64: ("skylake-avx512", "avx512bw"),
@@ -43,14 +41,6 @@ def run(n_bytes, *arguments):
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
-
-
-#: The machine's own vectors have the tests of this process.
-@pytest.mark.parametrize("n_bytes", CAN_RUN[1:])
-def test_tile_and_maps_pass_their_tests_with_vectors_of(n_bytes):
-    same_bits = "test_matrix.py::test_rows_are_the_same_bits_in_any_block_on_any_threads"
-    files = [str(HERE / name) for name in ("test_gemm.py", "test_maps.py", same_bits)]
-    run(n_bytes, *["-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-k"], "not numpy", *files)
 
 
 def test_target_is_that_of_this_machine():

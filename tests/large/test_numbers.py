@@ -1,7 +1,5 @@
 """Numbers chunk by chunk and part by part: the run of one process, in another order."""
 
-from functools import partial
-
 import naive_losses
 import numpy as np
 from chunk_cases import (
@@ -21,7 +19,6 @@ from numpy.testing import assert_allclose
 from kpegasos import LinearPegasosSVR
 from kpegasos.core.draws import IndexStream
 from kpegasos.large import ArrayChunks, fit_chunks
-from kpegasos.large.chunks import Totals
 from kpegasos.large.dask import fit_dask
 from kpegasos.utils.validation import draw_seed
 
@@ -60,15 +57,6 @@ def test_chunks_are_pegasos_on_the_problem_of_all_data(loss, chunk_size, C):
     expected[-1] += offset
     assert_allclose(vector(model), expected, rtol=1e-8)
     assert model.n_steps_ == 300
-
-
-def test_totals_of_parts_add():
-    _, y, weight = data(100)
-    weight[:10] = 0.0
-    of = partial(Totals.of, numbers=True)
-    whole, parts = of(y, weight), [of(y[:7], weight[:7]), of(y[7:], weight[7:])]
-    assert_allclose(Totals.sum([*parts, of([])]), whole, rtol=1e-12)
-    assert whole.counts == [90]
 
 
 # --- partitions ---

@@ -74,18 +74,6 @@ def test_search_heeds_its_parameters(settings):
     assert_chooses_as_grid_search(X[kept], y[kept], "rbf", **settings)
 
 
-def test_weights_are_those_of_fits_and_scores():
-    X, y = blobs(3, n_samples=300, cluster_std=6.0)
-    weight = np.random.default_rng(0).choice([0.2, 1.0, 5.0], size=y.size)
-    table = ours_of("rbf", class_weight="balanced").fit(X, y, weight).cv_results_
-    for fold, (train, test) in enumerate(FOLDS.split(X, y)):
-        for row, chosen in enumerate(table["params"]):
-            one = PegasosSVC(**chosen, class_weight="balanced", polish=True, **ACCURATE)
-            one.fit(X[train], y[train], weight[train])
-            expected = one.score(X[test], y[test], weight[test])
-            assert table[f"split{fold}_test_score"][row] == pytest.approx(expected, abs=0.03)
-
-
 def test_examples_of_weight_zero_are_as_good_as_absent():
     X, y = blobs(3)
     kept = np.flatnonzero(y < 2)
@@ -224,7 +212,6 @@ def test_numbers_of_values_are_spread_evenly_and_their_cells_certified():
 # --- bad grids, folds and scorers: one clear sentence, and nothing fitted -------------------------
 
 EVERYTHING = np.arange(120)
-FIRST, SECOND = EVERYTHING[:60], EVERYTHING[60:]
 
 
 def test_values_that_the_kernel_lacks_are_not_looked_at():

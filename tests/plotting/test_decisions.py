@@ -28,18 +28,6 @@ def test_regions_points_lines_and_rings(ax, moons):
     assert np.abs(model.decision_function(on_line)).max() < 0.1
 
 
-def test_regions_rings_grow_with_the_counts(ax, moons):
-    X, y, model = moons
-    display = DecisionRegionDisplay.from_estimator(model, X, y, ax=ax)
-    counts = model.alpha_[model.support_]
-    np.testing.assert_array_equal(display.counts, counts)
-    areas = display.support_.get_sizes()
-    slope = np.diff(areas[np.argsort(counts)])
-    expected = np.diff(np.sort(counts)) * (areas.max() - 20) / counts.max()
-    np.testing.assert_allclose(slope, expected, atol=1e-9)
-    assert texts(display.legend_)[2:4] == ["support vector", f"α = {counts.max():,}"]
-
-
 def test_regions_new_axes_and_estimator_of_scikit_learn(moons):
     X, y, _ = moons
     model = SVC().fit(X, y)

@@ -1,7 +1,5 @@
 """The readable steps are those of the definition."""
 
-import inspect
-
 import naive
 import numpy as np
 import pytest
@@ -190,30 +188,3 @@ def test_error_of_the_iterates_themselves_is_not_disguised():
 
 
 # --- a variant is a copy of the steps with one line changed, and its history is drawn beside ours -
-
-
-def copied(**changes):
-    """The linear steps with some text replaced, as somebody would who copies them."""
-    source = inspect.getsource(linear_iterates)
-    for old, new in changes.values():
-        assert source.count(old) == 1
-        source = source.replace(old, new)
-    namespace = dict(vars(inspect.getmodule(linear_iterates)))
-    exec(source, namespace)
-    return namespace["linear_iterates"]
-
-
-STEP = ("eta = 1.0 / (lam * t)", "eta = 1.0 / np.sqrt(t)")
-
-
-def test_step_is_one_line():
-    """A step of c/√t comes to the same optimum."""
-    variant = copied(step=STEP)
-    draws = index_stream(Y.size, 8_000)
-    history = linear_history(variant(X, Y, LAM, draws), X, Y, LAM)
-    optimum = sdca(make_problem(Y, LAM), linear_rows(X), tol=1e-8, max_epochs=5000).objective
-    assert (history["objective_average"] > optimum).all()
-    assert history["objective_average"][-1] < 1.02 * optimum
-    assert 0 < history["dual_bound"][-1] < optimum
-    usual = linear_history(linear_iterates(X, Y, LAM, draws[:100]), X, Y, LAM)
-    assert not np.isclose(usual["objective_last"][1], history["objective_last"][1])

@@ -6,14 +6,13 @@ from functools import partial
 
 import numpy as np
 import pytest
-from covering import each_pair, each_value
+from covering import each_pair
 from row_cases import BYTES_PER_EXAMPLE, SLACK_MB, X, each_dtype, large_data, peak_mb
 from scipy import sparse
 
 from kpegasos import (
     KernelMatrix,
     Linear,
-    LinearPegasosSVC,
     PegasosSVC,
     make_problem,
     make_rows,
@@ -80,27 +79,6 @@ def test_check_budget_says_what_all_shares_need(cache):
 
 
 @pytest.mark.slow
-@each_value(
-    cache=["cached", "streamed"],
-    cache_mb=[0.6, 2, 8],
-    dtype=[np.float64, np.float32],
-    as_rows=[np.asarray, sparse.csr_matrix],
-)
-def test_memory_stays_within_the_budget(cache, cache_mb, dtype, as_rows):
-    A, y = large_data()
-    A[np.random.default_rng(0).random(A.shape) < 0.7] = 0
-    A = as_rows(A.astype(dtype))
-    task = make_problem(y, 1e-3)
-    options = {"n_steps": 2000, "checkpoints": [1000, 2000], "random_state": 0}
-
-    def train():
-        pegasos(task, make_rows(A, "rbf", cache=cache, cache_mb=cache_mb), **options)
-
-    train()  # compiles
-    assert peak_mb(train) < cache_mb + BYTES_PER_EXAMPLE * y.size / tuning.MEBIBYTE + SLACK_MB
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("cache", ["cached", "streamed", "precomputed"])
 def test_memory_of_sparse_rows_of_many_columns(cache):
     """No more than the budget, the support vectors and some features in work; they were copied."""
@@ -131,19 +109,6 @@ def test_memory_of_an_evaluation_with_few_rows(dtype):
     coef, everybody = np.ones(n_samples), np.ones(n_samples, dtype=bool)
     peak = peak_mb(lambda: exact_products(rows.exact, coef, everybody, rows.largest))
     assert peak < cache_mb + BYTES_PER_EXAMPLE * n_samples / tuning.MEBIBYTE + SLACK_MB
-
-
-def test_results_hold_no_state_without_warm_start(monkeypatch):
-    """States of all pairs are as large as all that a model is made of."""
-    from kpegasos.estimators import base
-
-    seen = []
-    monkeypatch.setattr(base, "report_end", lambda name, results, *a, **k: seen.append(results))
-    y = np.arange(53) % 3
-    for warm_start in (False, True):
-        for kind in (PegasosSVC, LinearPegasosSVC):
-            kind(warm_start=warm_start, epochs=1).fit(X, y)
-            assert all((result.state is not None) == warm_start for result in seen.pop())
 
 
 # --- what is free ---------------------------------------------------------------------------------

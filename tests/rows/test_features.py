@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.datasets import make_blobs
 from sklearn.model_selection import train_test_split
 
-from kpegasos import LinearPegasosSVC, linear_rows, make_problem, pegasos, sdca
+from kpegasos import LinearPegasosSVC, linear_rows, make_problem, pegasos
 from kpegasos.rows.features import FeatureRows
 from kpegasos.utils import threads as threads_module
 from kpegasos.utils import tuning
@@ -58,16 +58,6 @@ def test_sparse_and_dense_rows_are_the_same_run(dtype, index_dtype, sampling):
     result = pegasos(task, linear_rows(as_rows(dtype, index_dtype)), **kwargs)
     assert_array_equal(result.alpha, expected.alpha)
     assert_allclose(result.w, expected.w, rtol=1e-12)
-
-
-def test_contiguous_sampling_has_a_certificate():
-    """Each example is drawn once an epoch, so that the counts are dual feasible as they are."""
-    task = make_problem(Y, 1e-2)
-    result = pegasos(task, linear_rows(DENSE), epochs=60, random_state=0, sampling="contiguous")
-    truth = sdca(task, linear_rows(DENSE), tol=1e-6)
-    assert result.dual_bound <= truth.objective
-    assert result.objective >= truth.dual_bound
-    assert result.relative_gap < 0.1
 
 
 # --- stopping early -------------------------------------------------------------------------------

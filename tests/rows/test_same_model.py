@@ -61,18 +61,6 @@ def test_tiles_compute_no_row_that_is_not_needed():
     assert n_kept(source._cache.view) == np.count_nonzero(result.alpha)
 
 
-def test_tiles_can_be_looked_at_and_left_at_any_step():
-    """Checkpoints in its middle bring the margins up to date, and are the same model."""
-    options = {"random_state": 0, "checkpoints": None}
-    points = [1, 100, 700, 1400]
-    whole = pegasos(TASK, make_cached(), n_steps=1400, random_state=0, checkpoints=points)
-    part = pegasos(TASK, make_cached(), n_steps=700, **options)
-    assert part.objective == pytest.approx(whole.history.records[2].objective_average, rel=1e-12)
-    rest = pegasos(TASK, make_cached(), n_steps=700, state=part.state, **options)
-    assert_array_equal(rest.alpha, whole.alpha)
-    assert_allclose(rest.margins, whole.margins, rtol=1e-9, atol=1e-12)
-
-
 # --- working sets ---------------------------------------------------------------------------------
 
 

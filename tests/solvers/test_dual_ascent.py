@@ -50,7 +50,7 @@ from kpegasos.rows.features import HeldFactor, StreamedFactor
 from kpegasos.rows.gram import GramRows
 from kpegasos.solvers.dual_ascent import DualAscent
 from kpegasos.solvers.pegasos import make_run
-from kpegasos.solvers.polish import InteriorPointAscent, polish
+from kpegasos.solvers.polish import polish
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
 from kpegasos.utils.patience import CutShort, heeding
@@ -435,21 +435,6 @@ def test_single_coordinates_go_first_where_systems_are_large(monkeypatch):
     hard = polish(run_on(task, X, epochs=3), tol=1e-3)
     assert hard.status == "tolerance"
     assert hard.history["epoch"][-1] < 100
-
-
-STILL, FALLING = [0.5, 0.5, 0.5], [1e-1, 1e-2, 1e-3]
-
-
-@pytest.mark.parametrize(
-    ("gaps", "patience", "due"), [(STILL, 1e9, True), (FALLING, 4.9, True), (FALLING, 5.1, False)]
-)
-def test_newton_steps_are_due_where_single_coordinates_take_longer(gaps, patience, due):
-    """Of a gap that falls by ten an epoch, two epochs are left after three."""
-    run = run_on(*binary(20))
-    ascent = InteriorPointAscent(run.problem, run.rows, run.state, max_epochs=10)
-    ascent._at_once, ascent._patience, ascent._gaps = False, patience, gaps
-    ascent._certifier.tol = 1e-5
-    assert ascent._is_due() == due
 
 
 def test_polish_cut_short_keeps_what_newton_steps_reached():

@@ -15,7 +15,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from solver_cases import (
     ALL_SOURCES,
     DATA,
-    SOURCES,
     M,
     assert_same_result,
     by_the_book,
@@ -234,29 +233,6 @@ def test_history_kernel_evaluations_and_hits(batch_size):
     evaluations, hits = last(make_any_rows("evicting"))
     assert evaluations > M * M
     assert 0 <= hits < n_uses - n_support
-
-
-@each_value(source=list(SOURCES), average=["weighted", "suffix"])
-def test_history_evaluations_of_nested_runs_add_up(source, average):
-    """A monitor that trains on the same rows pays for itself: no kernel value is counted twice."""
-    rows, inner = make_kernel_rows(source, "poly"), []
-
-    def monitor(running):
-        if not running.finished:
-            inner.append(run_pegasos(rows, n_steps=40, random_state=running.state.steps))
-            inner.append(sdca(make_task(), rows, max_epochs=2, random_state=running.state.steps))
-
-    options = {"n_steps": 150, "average": average}
-    outer = run_pegasos(rows, checkpoints=[5, 30, 80, 150], monitor=monitor, **options)
-    runs = [outer, *inner]
-    assert len(runs) == 7
-    evaluations = [run.history["kernel_evaluations"][-1] for run in runs]
-    assert sum(evaluations) == rows.evaluations
-    assert evaluations[0] > 0
-    if source in ("cached_one_by_one", "evicting"):
-        assert max(evaluations[1:]) > 0  # the others have all rows by then
-    alone = run_pegasos(make_kernel_rows(source, "poly"), **options)
-    assert_array_equal(outer.alpha, alone.alpha)
 
 
 # --- checkpoints ---

@@ -122,6 +122,25 @@ def test_one_class_is_solved_too():
     assert (path.margins[CS == 4.0] > 0.0).all()
 
 
+@pytest.mark.parametrize("source", HELD)
+def test_certificates_of_float32_rows_are_settled_where_they_must_be(source, monkeypatch):
+    """Rounding of these rows is more than the tolerance, until margins are computed again."""
+    rows = HELD[source](KernelMatrix(Linear(), X, row_dtype="float32"), intercept_scaling=1.0)
+    settled, settle = [], rows.settle
+    monkeypatch.setattr(rows, "settle", lambda *a, **k: settled.append(1) or settle(*a, **k))
+    path = regularization_path(task(), rows, CS, tol=2e-6, random_state=0)
+    assert settled
+    assert path.relative_gaps.max() <= 2e-6
+    for k, C in enumerate(CS):
+        assert path.dual_bounds[k] <= optimum(C) + 1e-7
+        assert optimum(C) <= path.objectives[k] * (1.0 + path.relative_gaps[k])
+        exact = GRAM @ path.coefs[k]
+        assert (
+            np.abs(path.margins[k] - exact)[path.coefs[k] != 0.0].max() < 1e-12 * abs(exact).max()
+        )
+    assert path.evaluations == rows.evaluations > 60 * 60
+
+
 # --- what it costs --------------------------------------------------------------------------------
 
 
@@ -259,8 +278,9 @@ def test_features_hold_nothing_out():
         path_of("features", held_out=HELD_OUT)
 
 
-@pytest.mark.parametrize("source", ["gram", "cached"])
+@pytest.mark.parametrize("source", ["gram", "cached", "a matrix that does not show it"])
 def test_a_kernel_that_is_not_positive_semi_definite_is_refused(source):
-    rows = rows_of(source, Sigmoid(1.0, -1.0))
+    wrong = GramRows(4.0 * GRAM - 3.0 * np.diag(GRAM.diagonal()))
+    rows = rows_of(source, Sigmoid(1.0, -1.0)) if source in ROWS else wrong
     with pytest.raises(ValueError, match=r"kernel.* positive semi-definite"):
         regularization_path(task(), rows, CS)

@@ -2,15 +2,12 @@
 
 from functools import cache
 
-import naive_losses
 import numpy as np
 import pytest
-from covering import each_pair
-from scipy import sparse
 from sklearn.datasets import make_blobs, make_moons
 from solver_cases import finished_run
 
-from kpegasos import PegasosSVC, linear_rows, losses, make_problem, make_rows, pegasos, sdca
+from kpegasos import PegasosSVC, make_problem, make_rows, pegasos, sdca
 from kpegasos.kernels.base import CallableKernel
 from kpegasos.kernels.exact import exact_products
 from kpegasos.rows.gram import GramRows
@@ -55,88 +52,7 @@ def optimum(kernel, C):
 # --- certificates ---------------------------------------------------------------------------------
 
 
-@each_pair(
-    kernel=[*KERNELS, "features"],
-    as_rows=[np.asarray, sparse.csr_array],
-    C=[1.0, 1e4],
-    polished=[False, True],
-)
-def test_float32_certificate_holds_for_the_formula(kernel, as_rows, C, polished):
-    """What float32 makes of the kernel has another optimum, which used to be told."""
-    problem = make_problem(SIGNS, C=C)
-    if kernel == "features":
-        kernel, rows = "linear", linear_rows(as_rows(X32))
-    else:
-        rows = make_rows(as_rows(X32), kernel, **KERNELS[kernel])
-    if polished:
-        result = polish(finished_run(problem, rows, epochs=5), tol=1e-6, max_epochs=300)
-    else:
-        result = sdca(problem, rows, tol=1e-6, max_epochs=300, random_state=0)
-    truth = true_objective(result, kernel, problem)
-    assert abs(result.objective - truth) <= max(result.gap, 1e-9 * truth)
-    assert result.dual_bound <= optimum(kernel, C) * (1 + 1e-12)
-    assert truth - result.dual_bound <= result.gap * (1 + 1e-9)
-
-
-@each_pair(
-    loss=[losses.EpsilonInsensitive(1.0), losses.SquaredEpsilonInsensitive(1.0), losses.Huber()],
-    targets=["near epsilon", "small beside an offset", "large"],
-    kernel=["rbf", "features"],
-    free=[False, True],
-)
-def test_certificate_of_a_regression_has_the_rounding_of_its_targets(loss, targets, kernel, free):
-    """A target less a decision less epsilon leaves the last digits of the target."""
-    rng, offset = np.random.default_rng(0), 0.0
-    points, y = X[:9] / 10.0, 1.0 + 1e-5 * rng.normal(size=9)
-    if targets == "small beside an offset":
-        offset = 1e9
-    elif targets == "large":
-        y = 1e5 * rng.normal(size=9)
-    problem = make_problem(y, C=3e3, loss=loss, free_intercept=free)._replace(offset=offset)
-    if kernel == "rbf":
-        rows = make_rows(points, "rbf", gamma=0.02, intercept_scaling=1.0)
-    else:
-        rows = linear_rows(points, intercept_scaling=1.0)
-    result = polish(finished_run(problem, rows, epochs=5), tol=1e-9, max_epochs=300)
-    if kernel == "rbf":
-        coef = result.coef.astype(np.longdouble)
-        f, constant = exact_gram("rbf", points) @ coef, coef.sum()
-        norm = coef @ f
-    else:
-        w, constant = result.w.astype(np.longdouble), np.longdouble(result.intercept)
-        f, norm = points @ w, w @ w
-    norm += 0 if free else constant**2
-    found = np.longdouble(result.intercept + offset) - offset
-    book = naive_losses.LOSSES[type(loss).__name__]
-    own = problem.lam / 2 * norm + book(f + found, y.astype(np.longdouble), **loss._asdict()).mean()
-    assert own - result.dual_bound <= result.gap * (1 + 1e-9)
-    assert abs(own - result.objective) <= result.gap * (1 + 1e-9)
-
-
-def test_gap_of_just_the_tolerance_is_settled(monkeypatch):
-    problem = make_problem(SIGNS, 1.0 / (1e3 * Y.size))
-    run = finished_run(problem, make_rows(X32, "rbf", gamma=0.02), epochs=5)
-    certifier, evaluation, settled = run._certifier, run.evaluate()[1], []
-    gaps = certifier.gaps(evaluation)
-    assert gaps.proven > gaps.computed > 0.0
-    monkeypatch.setattr(certifier, "_settle", lambda each: settled.append(each) or each)
-    certifier.reaches(evaluation, gaps.computed / evaluation.objective)
-    assert settled
-
-
 # --- who is blamed --------------------------------------------------------------------------------
-
-
-@each_pair(seed=[0, 1], kernel=list(KERNELS))
-def test_definite_kernel_is_not_blamed_for_float32(kernel, seed):
-    """A matrix of rank one or two, large C: rounding makes eigenvalues negative."""
-    rng = np.random.default_rng(seed)
-    rows = (rng.normal(size=(60, 2)) + 3.0).astype(np.float32)
-    y = rng.integers(2, size=60)
-    y[:2] = 0, 1
-    clf = PegasosSVC(kernel=kernel, C=1e6, polish=True, max_time=1.0, random_state=0)
-    clf.set_params(**KERNELS[kernel]).fit(rows, y)
-    assert clf.duality_gap_ >= 0
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

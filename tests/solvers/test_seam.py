@@ -28,8 +28,7 @@ from kpegasos.core.averaging import AVERAGES
 from kpegasos.core.views import KernelView
 from kpegasos.rows.base import Evaluated, KernelSource, RowSource, run_loop
 from kpegasos.solvers.pegasos import PRIMAL
-from kpegasos.solvers.polish import WorkingSetAscent, polish
-from kpegasos.solvers.stopping import Stopper
+from kpegasos.solvers.polish import polish
 
 
 class DenseRows(RowSource):
@@ -167,12 +166,6 @@ def own_rows():
     return OwnRows(make_rows(X, "rbf", gamma=0.5).gram, Barrier(2, timeout=0.05))
 
 
-def small_cache(n_rows=8):
-    return make_rows(
-        X, "rbf", gamma=0.5, cache="cached", cache_mb=(n_rows + 16) * X.shape[0] * 8 / 2**20
-    )
-
-
 SOLVERS = {
     "pegasos": lambda rows, seed: pegasos(PROBLEM, rows, epochs=5, random_state=seed),
     "sdca": lambda rows, seed: sdca(PROBLEM, rows, tol=1e-3, random_state=seed),
@@ -187,24 +180,6 @@ def test_runs_on_two_threads_never_use_rows_at_the_same_time(solver):
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(lambda seed: SOLVERS[solver](rows, seed), range(2)))
     assert rows.overlaps == 0
-
-
-def test_runs_that_alternate_on_one_thread_find_what_they_find_alone():
-    def ascents(rows):
-        runs = [finished_run(make_problem(Y, lam=lam), rows, n_steps=50) for lam in (1e-3, 1e-2)]
-        return [WorkingSetAscent.after(run, max_epochs=100) for run in runs]
-
-    rows = small_cache()
-    both = ascents(rows)
-    while not all(ascent.finished for ascent in both):
-        for ascent in both:
-            if not ascent.finished:
-                ascent.advance(Stopper(), 1e-3)
-    for number, ascent in enumerate(both):
-        alone = ascents(small_cache())[number]
-        while not alone.finished:
-            alone.advance(Stopper(), 1e-3)
-        np.testing.assert_array_equal(alone.result().coef, ascent.result().coef)
 
 
 def test_run_within_a_slice_of_the_same_rows_is_refused():
