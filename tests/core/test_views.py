@@ -65,12 +65,6 @@ def test_view_of_a_fourth_kind_runs_the_same_loop():
     assert_array_equal(result.coef, expected.coef)
 
 
-def test_view_unknown():
-    for function, n_others in ((inner, 2), (touch, 2), (add_row, 5), (prefetch_draw, 2)):
-        with pytest.raises(TypeError, match="unknown rows: tuple"):
-            function.dispatch(tuple)((), *[0] * n_others)
-
-
 def test_touch_tells_hits_from_first_uses_and_missing_rows():
     """A row that was fetched ahead bears the step of its arrival until it is used."""
     view = KernelView(np.eye(2), np.array([-1, 0, 1]), np.array([-1 - 7, 5]), np.ones(3), 0.0)

@@ -56,7 +56,8 @@ def test_bounds_hold_the_exact_decisions_and_the_own(loss, is_linear):
     Estimator, (X, y) = kinds[is_linear], two_classes(25)
     weight = np.random.default_rng(0).uniform(0.2, 3.0, 25)
     y = X[:, 0] + 0.3 * np.sin(5 * X[:, 1]) + 7.0 if loss.regression else y
-    model = Estimator(loss=loss, **options_of(Estimator)).fit(X, y, weight)
+    options = options_of(Estimator) | {"polish": is_linear}
+    model = Estimator(loss=loss, **options).fit(X, y, weight)
     targets, offset = np.where(y == 1, 1.0, -1.0), 0.0
     if loss.regression:
         offset = model.intercept_[0] - SCALING**2 * model.dual_coef_.sum()

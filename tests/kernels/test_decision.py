@@ -13,22 +13,9 @@ from kpegasos import RBF, KernelMatrix, Linear, LinearPegasosSVC, PegasosSVC, Po
 from kpegasos.estimators import base
 from kpegasos.fitting.pairs import pair_coefficients
 from kpegasos.kernels import decision as decision_module
-from kpegasos.kernels.decision import Kept, gram_decision, kernel_decision
-from kpegasos.kernels.functions import make_kernel
+from kpegasos.kernels.decision import gram_decision, kernel_decision
 
 RNG = np.random.default_rng(0)
-
-
-def test_decision_of_a_function_asks_for_no_diagonal():
-    shapes = []
-
-    def function(X, Z):
-        shapes.append((X.shape[0], Z.shape[0]))
-        return X @ Z.T
-
-    kernel_decision(make_kernel(function), B, A, np.ones((1, 23)))
-    assert shapes.pop() == (11, 23)
-    assert set(shapes) <= {(1, 1)}  # how long a value takes
 
 
 # --- pairs of classes -----------------------------------------------------------------------------
@@ -167,14 +154,6 @@ def test_support_vectors_of_a_model_that_has_predicted_cannot_be_edited_unnotice
     model.decision_function(X)
     with pytest.raises(ValueError, match="read-only"):
         model.support_vectors_[2, 1] += 1e-9
-
-
-@pytest.mark.parametrize(("n_outputs", "is_kept"), [(1, True), (16, False)])
-def test_coefficients_count_in_what_is_kept(n_outputs, is_kept, monkeypatch):
-    monkeypatch.setattr(decision_module, "_MOST_BYTES", 10_000)
-    vectors, kept = RNG.normal(size=(100, 2)), Kept()
-    kernel_decision(RBF(0.7), vectors, vectors, RNG.normal(size=(n_outputs, 100)), kept=kept)
-    assert (kept._made is not None) == is_kept
 
 
 # --- what is refused ------------------------------------------------------------------------------

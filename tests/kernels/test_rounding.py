@@ -254,12 +254,6 @@ def test_float64_stays_where_float32_has_not_the_range(size):
     assert_array_equal(whole(matrix), whole(KernelMatrix(Linear(), X)))
 
 
-def test_pairs_and_rows_take_the_dtype():
-    assert KernelMatrix(RBF(0.5), A, row_dtype="float32").subset(np.arange(9)).dtype == np.float32
-    for row_dtype, expected in (("float32", np.float32), (None, np.float64)):
-        assert make_rows(A, "rbf", gamma=0.5, row_dtype=row_dtype).gram.dtype == expected
-
-
 # --- what is refused ------------------------------------------------------------------------------
 
 

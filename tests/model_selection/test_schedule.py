@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from functools import partial
-from threading import Barrier, Lock
+from threading import Lock
 
 import numpy as np
 import pytest
@@ -13,8 +13,6 @@ from kpegasos.model_selection.cells import Task, do_all
 from kpegasos.solvers.stopping import Stopper
 
 each_number_of_threads = pytest.mark.parametrize("n_threads", [1, 2, 5])
-#: Seconds after which a test that waits for another thread has failed.
-LONG = 20.0
 
 
 def nothing(number, job):
@@ -102,16 +100,6 @@ def test_schedule_takes_turns_with_jobs_that_have_more_to_do(n_threads):
     if n_threads == 1:
         every = [(0, 0), (0, 1), (0, 2)]
         assert log.of("job") == [*every, *every, (1, 0), (1, 0)]
-
-
-@pytest.mark.parametrize("sizes", [[1, 1, 1], [3]])
-def test_schedule_does_as_many_jobs_at_a_time_as_it_may(sizes):
-    together = Barrier(3)
-
-    def wait(number, job):
-        together.wait(LONG)
-
-    assert done(sizes, n_threads=3, n_open=3, does=wait).most_open == len(sizes)
 
 
 @pytest.mark.parametrize("where", ["open", "job", "close"])

@@ -1,7 +1,6 @@
 """Memory: what a budget is enough for, and that it is kept."""
 
 import gc
-from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
 
 import numpy as np
@@ -135,19 +134,6 @@ def test_account_grants_no_more_than_is_free(monkeypatch):
     fourth = account.grant(500, 90, shares=2)
     fifth = account.grant(500, 90, shares=2)
     assert (fourth.mb, fifth.mb) == (99.5, 90)  # what a source cannot do without
-
-
-def test_account_is_used_by_one_thread_at_a_time(monkeypatch):
-    set_free(monkeypatch, 400)
-    account = Account()
-    grant = account.grant(100, 1)
-    with ThreadPoolExecutor(2) as pool:
-        with account._lock:
-            read = pool.submit(lambda: account.granted_mb)
-            granted = pool.submit(account.grant, 500, 1)
-            assert not wait([read, granted], 0.05).done
-        assert read.result(10.0) >= grant.mb
-        assert granted.result(10.0).mb == 200
 
 
 def test_sources_give_back_what_they_were_granted(monkeypatch):

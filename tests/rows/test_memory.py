@@ -93,18 +93,6 @@ def test_memory_is_taken_again_when_nobody_sees_it(nothing_spare):
     assert array_of((700, 500), DOUBLE).ctypes.data == address
 
 
-def test_the_smallest_part_that_fits_is_taken(nothing_spare):
-    parts = [array_of((size << 17,), DOUBLE) for size in (12, 5, 8)]
-    middle = parts[2].ctypes.data
-    parts.clear()
-    assert spare_sizes() == [5, 8, 12]
-    assert array_of((6 << 17,), DOUBLE).ctypes.data == middle
-    largest = array_of((13 << 17,), DOUBLE)  # nothing is large enough, so it is all given up
-    assert spare_sizes() == []
-    del largest
-    assert spare_sizes() == [13]
-
-
 def test_memory_is_kept_within_a_bound_but_for_who_wants_it_all(nothing_spare):
     parts = [array_of((size << 17,), DOUBLE) for size in (20, 10, 40)]
     parts.clear()

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from row_cases import N, X, Y, make_gram, n_kept
 
 from kpegasos import RBF, KernelMatrix, make_problem, pegasos, sdca
-from kpegasos.rows.cached import CachedRows, RowCache, TiledSteps, _parts
+from kpegasos.rows.cached import CachedRows, RowCache, TiledSteps
 from kpegasos.utils import tuning
 
 VALUES = KernelMatrix(RBF(0.5), X)
@@ -87,13 +87,6 @@ def test_row_cache_counts_what_working_sets_of_a_run_compute_again(how, monkeypa
     cache.ensure(np.array([6]), 9 * late)
     assert n_kept(cache.view) == before
     assert_rows_are_right(cache)
-
-
-def test_row_cache_keeps_all_rows_that_fit_into_little_memory():
-    cache = make_cache(20)
-    for t in range(8):
-        cache.ensure(np.array([2 * t, 2 * t + 1]), t * N)
-    assert n_kept(cache.view) == 16
 
 
 def test_row_cache_of_a_new_run_is_of_one_age():
@@ -242,12 +235,6 @@ def test_rows_that_were_closed_forget_what_they_kept():
     assert n_kept(view_of(rows)) == 2
     rows.close()
     assert n_kept(view_of(rows)) == view_of(rows).values.size == 0
-
-
-def test_parts_have_as_many_missing_rows_as_they_may():
-    missing = np.array([False, True, True, False, True, True, True])
-    assert [*_parts(missing, 2)] == [slice(0, 4), slice(4, 6), slice(6, 7)]
-    assert [*_parts(np.full(3, False), 2)] == [slice(0, 3)]
 
 
 @needs_fork

@@ -411,30 +411,11 @@ def test_factors_make_the_same_products(form, monkeypatch):
         streamed.gram(weights)
 
 
-def test_wide_rows_have_a_factor_of_few_columns():
-    _, X = binary(10, 40)
-    factor = linear_rows(X).factor()
-    assert factor.size == 10
-    products = [factor.margins(factor.sums(unit)) for unit in np.eye(10)]
-    assert_allclose(products, X @ X.T, atol=1e-7, rtol=1e-9)
-
-
 def test_neither_dimension_small_has_no_factor(monkeypatch):
     monkeypatch.setattr(tuning, "MOST_COLUMNS", 5)
     task, X = binary(50)
     assert linear_rows(X).factor() is None
     assert polish(run_on(task, X[:, 1:]), tol=1e-2).status == "tolerance"
-
-
-def test_single_coordinates_go_first_where_systems_are_large(monkeypatch):
-    monkeypatch.setattr(tuning, "SMALL_SYSTEM", 0.0)
-    task, X = binary(300, 5, scale=1.0, C=0.01)
-    easy = polish(run_on(task, X, epochs=3), tol=0.05)
-    assert easy.status == "tolerance"
-    task, X = binary(300, 5, scale=1000.0)
-    hard = polish(run_on(task, X, epochs=3), tol=1e-3)
-    assert hard.status == "tolerance"
-    assert hard.history["epoch"][-1] < 100
 
 
 def test_polish_cut_short_keeps_what_newton_steps_reached():

@@ -14,7 +14,6 @@ from kpegasos import RBF, linear_rows, make_problem, make_rows, pegasos, sdca
 from kpegasos.core.state import PegasosOptions, new_state
 from kpegasos.losses import Hinge, SquaredHinge
 from kpegasos.rows.gram import GramRows
-from kpegasos.solvers.driver import TimeSlicer
 from kpegasos.solvers.dual_ascent import DualAscent
 from kpegasos.solvers.pegasos import make_run
 from kpegasos.solvers.polish import ascent_after, polished
@@ -251,28 +250,6 @@ def test_last_looks_of_many_runs_end_soon_after_the_deadline_of_all():
         run.advance(stopper)
         assert run.result().status == "completed"
     assert 0.1 < time.perf_counter() - begin < 1.5
-
-
-def test_time_slicer_follows_the_clock():
-    """Twice as long after a short slice, half as long after a slow one, within limits."""
-    slicer = TimeSlicer(1000)
-    slicer.done(1000, 0.0)
-    assert slicer.draws == 2000
-    slicer.done(10, 0.0)  # ended early, at a checkpoint
-    assert slicer.draws == 2000
-    slicer.done(2000, 1.5 * tuning.SLICE_SECONDS)
-    assert slicer.draws == 2000
-    slicer.done(2000, 3 * tuning.SLICE_SECONDS)
-    assert slicer.draws == 1000
-    for _ in range(60):
-        slicer.done(slicer.draws, 3 * tuning.SLICE_SECONDS)
-    assert slicer.draws == tuning.FEWEST_DRAWS
-    for _ in range(60):  # where even these take long
-        slicer.done(slicer.draws, 1.0)
-    assert (slicer.draws, slicer.is_slow) == (1, True)
-    for _ in range(60):
-        slicer.done(slicer.draws, 0.0)
-    assert slicer.draws == tuning.MOST_DRAWS
 
 
 @pytest.mark.parametrize("X", [np.zeros((6, 2)), np.eye(6)], ids=["zero", "orthogonal"])

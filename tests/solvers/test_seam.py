@@ -14,7 +14,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from row_cases import X, Y
 from solver_cases import (
     DATA,
-    M,
     by_the_book,
     finished_run,
     make_kernel_rows,
@@ -27,7 +26,6 @@ from kpegasos import make_problem, make_rows, pegasos, regularization_path, sdca
 from kpegasos.core.averaging import AVERAGES
 from kpegasos.core.views import KernelView
 from kpegasos.rows.base import Evaluated, KernelSource, RowSource, run_loop
-from kpegasos.solvers.pegasos import PRIMAL
 from kpegasos.solvers.polish import polish
 
 
@@ -109,21 +107,6 @@ def test_rows_from_outside_are_asked_for_no_more_than_they_have():
     assert_array_equal(run_pegasos(rows).alpha, by_the_book().counts)
     with pytest.raises(NotImplementedError, match="Featureless holds no kernel rows"):
         rows.ensure_rows(np.arange(2), 0)
-
-
-@pytest.mark.parametrize(("average", "batch_size"), [("weighted", 3), (None, 2), ("uniform", 1)])
-def test_rows_are_asked_for_by_the_margins_of_the_average(average, batch_size):
-    """In the units of the image; those of the last iterate where no weighted average is there."""
-    run = finished_run(
-        make_task(), make_kernel_rows("precomputed"), n_steps=40, average=average,
-        batch_size=batch_size,
-    )  # fmt: skip
-    members, state = np.arange(M), run.state.loop
-    found = PRIMAL.priority(state, members, run.problem.examples, run.parameters)
-    last, returned = run.evaluate()
-    margins = (returned if average == "weighted" else last).margins
-    expected = DATA.lam * batch_size * 40 * (DATA.y * margins - 1.0)
-    assert_allclose(found, expected, rtol=1e-12, atol=1e-9)
 
 
 PROBLEM = make_problem(Y, lam=1e-2)

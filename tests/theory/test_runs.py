@@ -190,22 +190,3 @@ def test_iterates_stay_within_the_constants_of_the_proofs(bench, projection, see
         excess = max(0, bench.value(w) - bench.optimum)
         bound = np.sqrt(theory.variance_bound(excess, bench.lam, norm))
         assert np.std(losses - optimum) <= bound * (1 + 1e-9) + 2 * rounding
-
-
-@few
-@given(benches(), seeds)
-def test_projection_brings_every_step_closer_to_the_optimum(bench, seed):
-    """To any vector of the ball, and so to the optimum; strictly where it moves the iterate."""
-    ball = 1 / np.sqrt(bench.lam)
-    inside = bench.w_star * min(1, ball / max(np.linalg.norm(bench.w_star), 1e-300))
-    before = np.zeros(bench.X.shape[1])
-    draws, iterates = bench.iterates(30, seed, projection=True)
-    for t, (i, after) in enumerate(zip(draws, iterates, strict=True), start=1):
-        violates = bench.y[i] * bench.X[i] @ before < 1 - 1e-10
-        half = (1 - 1 / t) * before + violates * bench.y[i] * bench.X[i] / (bench.lam * t)
-        for u in (inside, *bench.in_the_ball(seed, 3)):
-            shorter, longer = np.linalg.norm(after - u), np.linalg.norm(half - u)
-            assert shorter <= longer + 1e-12 * ball
-            if np.linalg.norm(half) > 1.001 * ball:
-                assert shorter < longer
-        before = after

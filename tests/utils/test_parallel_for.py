@@ -17,34 +17,12 @@ from kpegasos.rows.budget import ACCOUNT
 from kpegasos.utils import threads
 from kpegasos.utils.threads import (
     at_work,
-    idle,
     is_torn,
     n_threads,
     parallel_for,
     threads_for,
     turn,
 )
-
-
-def test_threads_inside_are_those_that_are_idle():
-    barrier, seen = threading.Barrier(3, timeout=10), []
-
-    def piece(k):
-        barrier.wait()  # all three are at work
-        seen.append(n_threads())
-        barrier.wait()
-        if k == 0:  # the others end, or wait
-            while n_threads() < 4:
-                time.sleep(0.001)
-            seen.append(n_threads())
-        if k == 1:
-            with idle():
-                time.sleep(0.05)
-
-    with at_work(4):
-        parallel_for(piece, [(k,) for k in range(3)])
-        assert n_threads() == 4
-    assert seen == [2, 2, 2, 4]
 
 
 def test_at_work_takes_what_joblib_says():
@@ -241,22 +219,6 @@ def held(owner, go):
     thread = in_thread(hold)
     assert begun.wait(10.0)
     return thread
-
-
-def test_turn_waits_for_that_of_another_thread():
-    owner, go, done = Owner(), Event(), []
-
-    def follow():
-        with turn(owner, "rows"):
-            done.append(1)
-
-    threads = [held(owner, go), in_thread(follow)]
-    with turn(Owner(), "rows"):  # of something else
-        assert not done
-    go.set()
-    for thread in threads:
-        thread.join(10.0)
-    assert done == [1]
 
 
 def test_turn_ends_with_an_error_such_as_of_a_turn_within_it():
