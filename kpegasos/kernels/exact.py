@@ -225,7 +225,8 @@ class SymmetricSums:
 
 #: Bytes of a block's features on either side, and most rows of one.
 _TILE_BYTES, _TILE_ROWS = 4 * tuning.MEBIBYTE, 512
-#: Where inner products round kernel values more than this, differences are taken instead.
+#: Where inner products round kernel values more than this on average, differences are taken. A few
+#: examples far from all others are no reason: sums of losses hardly see them.
 _MOST_ROUNDING = 1e-11
 
 
@@ -259,8 +260,8 @@ def exact_products(
         sums, evaluations = _sums_of_products(values, coef, support), support.size * coef.size
     else:
         members = np.concatenate((support, others))
-        direct, norms, bounds = _accuracy(values, members, largest)
         weights = coef[members]
+        direct, norms, bounds = _accuracy(values, members, np.abs(weights), largest)
         sums, evaluations, additions = _sums(values, members, weights, support.size, direct, norms)
     sizes = np.abs(coef[members])
     size = float(sizes.sum())
@@ -282,7 +283,7 @@ def _sums_of_products(values: KernelMatrix, coef: np.ndarray, support: np.ndarra
 
 
 def _accuracy(
-    values: KernelMatrix, members: np.ndarray, largest: float
+    values: KernelMatrix, members: np.ndarray, sizes: np.ndarray, largest: float
 ) -> tuple[bool, np.ndarray, np.ndarray]:
     """Choose whether to take differences; return squared norms and each example's bounds, too."""
     kernel, nothing = values.kernel, np.zeros(members.size)
@@ -291,7 +292,8 @@ def _accuracy(
     n_features, norms = values.X.shape[1], values.exact_norms(members)
     # Both norms and products are sums in float64.
     bounds = kernel.value_rounding(_EPS, norms, 2 * n_features)
-    if values.is_centred and bounds.max(initial=0.0) > _MOST_ROUNDING:
+    most = _MOST_ROUNDING * max(1, members.size), _MOST_ROUNDING * float(sizes.sum())
+    if values.is_centred and (bounds.sum() > most[0] or float(sizes @ bounds) > most[1]):
         # A kernel that falls with the distance, ever more slowly, changes by no more than its value
         # at zero times the relative change of the squared distance. Each map rounds, too.
         relative = (n_features + 8.0 * len(list(parts_of(kernel)))) * _EPS
