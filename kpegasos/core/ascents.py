@@ -19,7 +19,7 @@ import numpy as np
 
 from kpegasos.core.state import Examples
 from kpegasos.losses.base import FLATTEST, best, gain, piece
-from kpegasos.losses.classification import by_loss
+from kpegasos.losses.standard import by_loss
 from kpegasos.utils.compiled import compiled
 
 #: Rounds of coordinate steps and of moves together, at the most: of the hinge, and of any loss.

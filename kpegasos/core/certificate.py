@@ -34,7 +34,7 @@ from kpegasos.core.state import (
     combine,
 )
 from kpegasos.losses.base import gain, pull, value
-from kpegasos.losses.classification import by_loss, is_hinge
+from kpegasos.losses.standard import by_loss, is_hinge
 from kpegasos.utils.boundary import checked, require_shapes
 from kpegasos.utils.compiled import compiled, shared
 

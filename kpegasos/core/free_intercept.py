@@ -35,7 +35,7 @@ from kpegasos.core.problem import Problem
 from kpegasos.core.state import Examples
 from kpegasos.losses import is_hinge
 from kpegasos.losses.base import best, pulls
-from kpegasos.losses.regression import EpsilonInsensitive
+from kpegasos.losses.standard import EpsilonInsensitive
 from kpegasos.utils.compiled import compiled
 
 _EPS = float(np.finfo(np.float64).eps)

@@ -37,7 +37,7 @@ from kpegasos.core.working_sets import (
     gap_and_dual,
     solve_sets,
 )
-from kpegasos.losses.classification import Hinge
+from kpegasos.losses.standard import Hinge
 from kpegasos.utils.boundary import (
     checked,
     require_indices,

@@ -46,7 +46,7 @@ from kpegasos.core.state import (
 from kpegasos.core.views import HeldRows, as_two
 from kpegasos.core.working_sets import ENOUGH, SETS_DONE, new_working_sets, solve_sets
 from kpegasos.core.working_sets import LEFT as SETS_LEFT
-from kpegasos.losses.classification import HINGE
+from kpegasos.losses.standard import HINGE
 from kpegasos.utils.boundary import (
     checked,
     require_indices,

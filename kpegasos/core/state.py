@@ -31,7 +31,7 @@ from kpegasos.core.averaging import (
 from kpegasos.core.draws import Sampling, check_sampling
 from kpegasos.core.steps import StepRule, check_step
 from kpegasos.core.views import check_view
-from kpegasos.losses.classification import HINGE
+from kpegasos.losses.standard import HINGE
 from kpegasos.utils.boundary import require_shape, require_shapes
 from kpegasos.utils.compiled import compiled
 from kpegasos.utils.validation import as_choice, as_flag, as_integer, optional

@@ -14,6 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from kpegasos.kernels.functions import KERNELS
+from kpegasos.losses import CLASSIFICATION, REGRESSION
 from kpegasos.utils.files import checked_path, write_whole
 from kpegasos.utils.validation import canonical_csr, shown
 
@@ -29,8 +30,9 @@ TRUSTED = tuple(
         "kpegasos.fitting.streams": "OnlineClassifier OnlineRegressor",
         "kpegasos.kernels.base": "MappedProduct MappedScaled MappedSum Product Scaled Sum",
         "kpegasos.kernels.functions": " ".join(sorted({k.__name__ for k in KERNELS.values()})),
-        "kpegasos.losses.classification": "Hinge Logistic SmoothedHinge SquaredHinge",
-        "kpegasos.losses.regression": "EpsilonInsensitive Huber SquaredEpsilonInsensitive",
+        "kpegasos.losses.standard": " ".join(
+            each.__name__ for each in (*CLASSIFICATION.values(), *REGRESSION.values())
+        ),
         "kpegasos.model_selection.scoring": "DecisionsAsFeatures",
         "kpegasos.model_selection.search": "PegasosSVCCV",
         "kpegasos.rows.base": "GramDecisions KernelDecisions",

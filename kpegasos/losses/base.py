@@ -32,7 +32,7 @@ from collections.abc import Callable
 from functools import cache
 from itertools import count
 from types import FunctionType
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 from numba.extending import overload
@@ -50,49 +50,10 @@ TIE = 1e-10
 FLATTEST = 1e-300
 
 
-@runtime_checkable
-class Loss(Protocol):
-    """The interface of a loss to loops, certificates and theory; see the module."""
-
-    #: Whether targets are numbers, and not labels ±1.
-    regression: bool
-
-    @property
-    def lower(self) -> float:
-        """No coefficient β is less."""
-        ...
-
-    @property
-    def upper(self) -> float:
-        """No coefficient β is more."""
-        ...
-
-    @property
-    def lipschitz(self) -> float:
-        """Largest slope; infinite if there is none."""
-        ...
-
-    def value(self, decision: float, target: float) -> float:
-        """``ℓ(f)``."""
-        ...
-
-    def pull(self, decision: float, target: float) -> float:
-        """``-s · ∂ℓ/∂f``."""
-        ...
-
-    def gain(self, beta: float, target: float) -> float:
-        """``-ℓ*(-s β)``."""
-        ...
-
-    def best(self, beta: float, decision: float, target: float, curvature: float) -> float:
-        """Maximiser of the dual in one coordinate."""
-        ...
-
-
 def described(
     *, regression: bool, lower: float, upper: float, lipschitz: float
 ) -> Callable[[Any], Any]:
-    """Give a loss numbers that do not depend on its parameters: `Loss` says what they mean."""
+    """Set the numbers of a loss that do not depend on its parameters; see the module."""
 
     def decorate(kind: Any) -> Any:
         kind.regression, kind.lower, kind.upper = regression, lower, upper
@@ -102,66 +63,32 @@ def described(
     return decorate
 
 
-def value(loss: Any, decision: float, target: float) -> Any:
-    """``loss.value``, for compiled callers as well."""
-    return loss.value(decision, target)
-
-
-def pull(loss: Any, decision: float, target: float) -> Any:
-    """``loss.pull``, for compiled callers as well."""
-    return loss.pull(decision, target)
-
-
-def gain(loss: Any, beta: float, target: float) -> Any:
-    """``loss.gain``, for compiled callers as well."""
-    return loss.gain(beta, target)
-
-
-def piece(loss: Any, beta: float, target: float) -> Any:
-    """``loss.piece``, for compiled callers as well; a piece of no length where there is none."""
-    return loss.piece(beta, target) if hasattr(loss, "piece") else (beta, beta, 0.0, 0.0)
-
-
-def best(loss: Any, beta: float, decision: float, target: float, curvature: float) -> Any:
-    """``loss.best``, for compiled callers as well."""
-    return loss.best(beta, decision, target, curvature)
-
-
 def _bare(method: Any) -> Any:
     """Strip a method of annotations, which numba would compare with those of an overload."""
     parts = method.__code__, method.__globals__, method.__name__, method.__defaults__
     return FunctionType(*parts, method.__closure__)
 
 
-# The names of arguments have to be those of the methods.
-@overload(value, jit_options=OVERLOADS)
-def _value(self, decision, target):  # type: ignore[no-untyped-def]
-    return _bare(self.instance_class.value)
+def _by_method(name: str, otherwise: Any = None) -> Any:
+    """Make a function that calls a method of a loss, for compiled callers as well."""
+
+    def function(loss: Any, *numbers: Any) -> Any:
+        return getattr(type(loss), name, otherwise)(loss, *numbers)
+
+    def method(loss: Any, *numbers: Any) -> Any:
+        return _bare(getattr(loss.instance_class, name, otherwise))
+
+    overload(function, jit_options=OVERLOADS, strict=False)(method)
+    return function
 
 
-@overload(pull, jit_options=OVERLOADS)
-def _pull(self, decision, target):  # type: ignore[no-untyped-def]
-    return _bare(self.instance_class.pull)
-
-
-@overload(gain, jit_options=OVERLOADS)
-def _gain(self, beta, target):  # type: ignore[no-untyped-def]
-    return _bare(self.instance_class.gain)
-
-
-@overload(best, jit_options=OVERLOADS)
-def _best(self, beta, decision, target, curvature):  # type: ignore[no-untyped-def]
-    return _bare(self.instance_class.best)
-
-
-def _no_piece(self, beta, target):  # type: ignore[no-untyped-def]
+def _no_piece(loss: Any, beta: float, target: float) -> tuple[float, float, float, float]:
+    """Return a piece of no length."""
     return beta, beta, 0.0, 0.0
 
 
-@overload(piece, jit_options=OVERLOADS)
-def _piece(self, beta, target):  # type: ignore[no-untyped-def]
-    return _bare(getattr(self.instance_class, "piece", _no_piece))
-
+value, pull, gain, best = map(_by_method, ("value", "pull", "gain", "best"))
+piece = _by_method("piece", _no_piece)
 
 #: Arguments of the methods, in order.
 _METHODS: dict[str, list[str]] = {

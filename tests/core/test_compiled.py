@@ -86,7 +86,7 @@ def test_import_compiles_nothing_and_is_lean(tmp_path):
     code = """
 from kpegasos import *
 from kpegasos.core import ascents
-from kpegasos.losses import Loss
+from kpegasos.losses import Hinge
 functions = compiled_functions()
 assert {"primal_steps", "dual_steps"} <= set(functions)
 assert not {"matplotlib", "skops"} & set(sys.modules)
