@@ -12,7 +12,6 @@ import hashlib
 import io
 import os
 import urllib.request
-import warnings
 import zipfile
 import zlib
 from collections.abc import Collection, Iterator, Sequence
@@ -21,8 +20,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.datasets import load_svmlight_file
 
-from kpegasos.datasets.readers import Examples, read_svmlight
 from kpegasos.utils.files import write_whole
 from kpegasos.utils.validation import as_choice, as_flag, as_generator, as_integer
 
@@ -154,6 +153,11 @@ def fetched(folder: str, name: str, sha256: Collection[str], addresses: Sequence
     raise _missing(folder, name, failures)
 
 
+def _content(folder: str) -> list[bytes]:
+    """Return what the files of a set hold, downloaded if they are nowhere."""
+    return [fetched(folder, *file) for file in _SETS[folder].files]
+
+
 def parse_idx(content: bytes) -> NDArray[np.uint8]:
     """Read an idx array of bytes whose checksum is right: rank, big-endian shape, data."""
     rank = content[3]
@@ -187,7 +191,7 @@ _DIGITS = tuple("0123456789")
 
 def _load_images(folder: str, target_names: tuple[str, ...]) -> Dataset:
     """Read all four files of a set, and divide the pixels by 255."""
-    arrays = [parse_idx(fetched(folder, *file)) for file in _SETS[folder].files]
+    arrays = [parse_idx(content) for content in _content(folder)]
     images = [pixels.reshape(len(pixels), -1).astype(np.float32) for pixels in arrays[::2]]
     for X in images:
         X /= 255
@@ -313,16 +317,16 @@ def load_covtype(*, positive: int = 2, scale: bool = True, random_state: Any = 0
     Returns
     -------
     Dataset
-        Dense features, label +1 for the class ``positive``, else -1, from
-        ``covtype/covtype.csv.gz``, with or without a header, the class in the last column.
+        Dense features, label +1 for the class ``positive``, else -1; downloaded on first use (11
+        MB) if no file is at hand.
 
     Raises
     ------
     FileNotFoundError
-        If there is no such file.
+        If the file is nowhere and cannot be downloaded.
     ValueError
-        If ``positive`` is no class from 1 to 7, or a parameter is nothing of its kind; naming the
-        file, if it is no such table.
+        If ``positive`` is no class from 1 to 7, a parameter is nothing of its kind, or the content
+        of the file is not that of the set.
 
     Notes
     -----
@@ -335,7 +339,9 @@ def load_covtype(*, positive: int = 2, scale: bool = True, random_state: Any = 0
     positive = as_integer("positive", positive, least=1, most=len(_COVERS))
     scale = as_flag("scale", scale)
     rng = as_generator(random_state)
-    table = _read_table(require("covtype", "covtype.csv.gz"))
+    text = _content("covtype")[0]
+    has_names = not text[:1].isdigit()
+    table = np.loadtxt(io.BytesIO(text), np.float32, delimiter=",", skiprows=int(has_names))
     y = np.where(table[:, -1] == positive, 1, -1)
     X = table[:, :-1].astype(np.float32)
     if scale:
@@ -348,60 +354,34 @@ def load_covtype(*, positive: int = 2, scale: bool = True, random_state: Any = 0
     return Dataset(X[train], y[train], X[test], y[test], ("rest", _COVERS[positive - 1]))
 
 
-def _read_table(path: Path) -> NDArray[np.float32]:
-    """Return numbers separated by commas, with or without a line of names, the class last."""
-    text = unpacked(path, path.read_bytes()).removeprefix(b"\xef\xbb\xbf")
-    try:
-        float(text[:100].partition(b",")[0])
-        has_header = False
-    except ValueError:
-        has_header = True
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")  # of a file without rows
-        try:
-            table = np.loadtxt(
-                io.BytesIO(text), np.float32, delimiter=",", skiprows=int(has_header), ndmin=2
-            )
-        except (ValueError, UserWarning) as error:
-            what = str(error).partition(";")[0].partition("\n")[0]
-            raise ValueError(f"{path} must be a table of numbers: {what}") from None
-    classes = table[:, -1]
-    if (
-        table.shape[1] < 2
-        or not np.isfinite(table).all()
-        or not np.isin(classes, range(1, 8)).all()
-    ):
-        raise ValueError(
-            f"{path} must have finite numbers, and classes from 1 to 7 in its last column"
-        )
-    return table
-
-
 def load_adult() -> Dataset:
     """Load Adult in LIBSVM's encoding: 32,561 + 16,281 persons, 123 binary features.
 
     Returns
     -------
     Dataset
-        CSR features, label +1 for an income above 50,000 dollars, else -1, from ``adult/a9a``
-        and ``adult/a9a.t``.
+        CSR features, label +1 for an income above 50,000 dollars, else -1; downloaded on first use
+        (4 MB) if no file is at hand.
 
     Raises
     ------
     FileNotFoundError
-        If there are no such files.
+        If a file is nowhere and cannot be downloaded.
     ValueError
-        Naming file and line, if one has another format.
+        If the content of a file is not that of the set.
     """
-    train, test = (
-        read_svmlight(require("adult", name), n_features=123, dtype=np.float32)
-        for name in ("a9a", "a9a.t")
-    )
-    return _of_both(train, test, ("<=50K", ">50K"))
+    return _load_sparse("adult", 123, ("<=50K", ">50K"))
 
 
-def _of_both(train: Examples, test: Examples, names: tuple[str, ...]) -> Dataset:
-    return Dataset(train.X, np.asarray(train.y), test.X, np.asarray(test.y), names)
+def _load_sparse(folder: str, n_features: int, target_names: tuple[str, ...]) -> Dataset:
+    """Read both files of a set."""
+    parts = []
+    for content in _content(folder):
+        # Vowpal Wabbit's format differs from LIBSVM's by a namespace alone.
+        text = io.BytesIO(content.replace(b"|f ", b""))
+        parts += load_svmlight_file(text, n_features=n_features, dtype=np.float32, zero_based=False)
+    X_train, y_train, X_test, y_test = parts
+    return Dataset(X_train, y_train.astype(int), X_test, y_test.astype(int), target_names)
 
 
 def load_rcv1_sample() -> Dataset:
@@ -410,25 +390,17 @@ def load_rcv1_sample() -> Dataset:
     Returns
     -------
     Dataset
-        CSR features, label +1 for the topic CCAT, else -1, from ``rcv1-sample/rcv1_small.dat`` and
-        ``rcv1-sample/rcv1_small_test.data`` in Vowpal Wabbit's format.
+        CSR features, label +1 for the topic CCAT, else -1; downloaded on first use (2 MB) if no
+        file is at hand.
 
     Raises
     ------
     FileNotFoundError
-        If there are no such files.
+        If a file is nowhere and cannot be downloaded.
     ValueError
-        Naming file and line, if one has another format.
+        If the content of a file is not that of the set.
     """
-
-    def read(name: str) -> Examples:
-        # "label |namespace id:value ..." differs from LIBSVM's format by the namespace only.
-        path = require("rcv1-sample", name)
-        text = io.BytesIO(path.read_bytes().replace(b"|f ", b""))
-        text.name = str(path)
-        return read_svmlight(text, n_features=47_236, dtype=np.float32)
-
-    return _of_both(read("rcv1_small.dat"), read("rcv1_small_test.data"), ("rest", "CCAT"))
+    return _load_sparse("rcv1-sample", 47_236, ("rest", "CCAT"))
 
 
 # --- the sets ---
