@@ -37,7 +37,7 @@ from kpegasos.estimators.attributes import (
 )
 from kpegasos.estimators.bounds import BoundsMixin, bounds_of_pairs, warn_of_gap
 from kpegasos.estimators.exports import ExportMixin
-from kpegasos.exports.model import Sigmoids
+from kpegasos.exports.libsvm import Sigmoids
 from kpegasos.fitting.features import PairFeatures
 from kpegasos.fitting.inputs import Settings, settings_of, some_weight, validated_rows
 from kpegasos.fitting.model import (

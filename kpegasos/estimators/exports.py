@@ -16,8 +16,7 @@ import sklearn
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from kpegasos.exports.libsvm import KERNELS, named_kernel, write_libsvm
-from kpegasos.exports.model import Model, Sigmoids
+from kpegasos.exports.libsvm import KERNELS, Model, Sigmoids, named_kernel, write_libsvm
 from kpegasos.fitting.model import fitted, of_one_model
 from kpegasos.kernels.base import Kernel, check_values
 from kpegasos.utils.validation import canonical_rows

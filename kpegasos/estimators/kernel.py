@@ -22,8 +22,7 @@ from kpegasos.estimators.base import (
     RegressionMixin,
 )
 from kpegasos.estimators.bounds import EPS, Enclosed, check_diagonal, squared_constant
-from kpegasos.exports.libsvm import CLASSIFIERS, REGRESSORS, read_libsvm
-from kpegasos.exports.model import Model, check_model
+from kpegasos.exports.libsvm import CLASSIFIERS, REGRESSORS, Model, check_model, read_libsvm
 from kpegasos.fitting.inputs import Settings, validated_objects, validated_rows
 from kpegasos.fitting.model import of_one_model, parameters_read_later, set_model
 from kpegasos.fitting.pairs import (

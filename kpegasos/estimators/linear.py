@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from kpegasos.estimators.attributes import with_counterparts
 from kpegasos.estimators.base import BasePegasos, OneVsOneMixin, RegressionMixin
 from kpegasos.estimators.bounds import EPS, Enclosed, check_diagonal, squared_constant
-from kpegasos.exports.model import Model, check_model
+from kpegasos.exports.libsvm import Model, check_model
 from kpegasos.fitting.features import PairFeatures
 from kpegasos.fitting.inputs import Settings
 from kpegasos.fitting.observers import CheckpointObserver, EarlyStopping, draw_aside, in_turn

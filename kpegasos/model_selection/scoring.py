@@ -21,7 +21,7 @@ from sklearn.metrics import check_scoring, get_scorer, get_scorer_names
 
 from kpegasos.estimators import PegasosSVC
 from kpegasos.estimators.base import OneVsOneMixin
-from kpegasos.exports.model import Sigmoids
+from kpegasos.exports.libsvm import Sigmoids
 from kpegasos.fitting.pairs import Targets, one_vs_rest
 from kpegasos.utils.bases import BaseEstimator, ClassifierMixin
 from kpegasos.utils.validation import is_number, shown, told_of

@@ -23,7 +23,7 @@ from kpegasos.estimators.base import HtmlNoteMixin, OneVsOneMixin
 from kpegasos.estimators.bounds import Enclosed
 from kpegasos.estimators.exports import ExportMixin
 from kpegasos.estimators.kernel import PrecomputedMixin
-from kpegasos.exports.model import Model, Sigmoids
+from kpegasos.exports.libsvm import Model, Sigmoids
 from kpegasos.fitting.inputs import (
     Settings,
     settings_of,
