@@ -50,7 +50,7 @@ def search_of(cv_results, best_index=None):
 
 def after_cells(monkeypatch, n_cells, happens):
     """Have something happen to the stopper when so many cells of a search are done."""
-    search_surface = search_module.search_surface
+    Surface = search_module.Surface
 
     def watched(*arguments, stopper, on_cells, **options):
         done = []
@@ -61,6 +61,6 @@ def after_cells(monkeypatch, n_cells, happens):
             if sum(done) >= n_cells > sum(done) - n:
                 happens(stopper)
 
-        search_surface(*arguments, stopper=stopper, on_cells=counted, **options)
+        return Surface(*arguments, stopper=stopper, on_cells=counted, **options)
 
-    monkeypatch.setattr(search_module, "search_surface", watched)
+    monkeypatch.setattr(search_module, "Surface", watched)

@@ -15,7 +15,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from threading import Condition, Lock
 from typing import Any, TypeVar
@@ -130,47 +130,122 @@ def do_all(works: Sequence[Work], *, n_threads: int, n_open: int, stopper: Stopp
         raise failures[0]
 
 
+def n_certified(relative_gaps: np.ndarray, tol: float, stopper: Stopper) -> int:
+    """Count the values of C, from the first on, whose gaps are as small as they get.
+
+    A certificate that a stop has cut short is not kept.
+    """
+    if stopper.reason() is None:
+        return relative_gaps.size
+    return int(np.argmin(np.append(relative_gaps <= tol, False)))
+
+
+# --- what all cells share ---
+
+
+#: MiB without which nothing can be held.
+_LEAST_MB = 1.0
+
+
 @dataclass
-class Task:
-    """The common part of all kernels of a search; examples are in the order of the rows.
+class Surface:
+    """All cells of a search, and the kernel values that are held for them.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of shape (n_samples, n_features)
+        The kernel matrix of all examples where the kernel is None.
+    labels : ndarray of shape (n_samples,), int
+        Indices of classes, 0 to n_classes - 1.
+    folds : Folds
+    kernels : list of Kernel or None
+    Cs : ndarray of shape (n_Cs,)
+        Increasing.
+    tol : float
+        Certified relative gap of each pair of classes.
+    intercept_scaling : float
+        0 for no intercept.
+    cache_mb : float or "auto"
+        MiB that kernel values may take, products included; less is taken where less is free.
+    row_dtype : {"auto", "float32", "float64"}
+    stopper : Stopper
+    on_kernel : callable
+        Called with each outcome when all of its cells are done or the stopper says so, one at a
+        time, from any thread.
+    on_cells : callable
+        Called with how many cells have just been done, or what part of one, one at a time, from any
+        thread.
 
     Attributes
     ----------
     pairs : list of Pair
-        With the members of both classes and their labels.
-    weights : ndarray of shape (n_folds, n_samples)
+        Over the examples in the order of the rows, those of weight zero included.
+    weights : ndarray of shape (n_folds, n_used)
     tests : list of ndarray of int
-    Cs : ndarray of shape (n_Cs,)
-        Increasing.
-    tol : float
-    alone : bool
-        Whether a job has one thread for all it does.
-    stopper : Stopper
-    on_kernel, on_cells : callable
-        See `search_surface`.
-    lock : Lock
-        Held by who tells what has been done.
+        Those of the folds, in the order of the rows.
+    whole : bool
+        Whether kernel matrices are held as wholes. Then a job has one thread for all it does.
+    n_open : int
+        Kernels that are in work at the same time.
+    n_threads : int
+        As many as there is room for: what is held must not depend on how many are asked for.
     """
 
-    pairs: list[Pair]
-    weights: np.ndarray
-    tests: list[np.ndarray]
+    X: Any
+    labels: np.ndarray
+    folds: Folds
+    kernels: list[Kernel | None]
     Cs: np.ndarray
+    _: KW_ONLY
     tol: float
-    alone: bool
+    intercept_scaling: float
+    cache_mb: float | str
+    row_dtype: str
     stopper: Stopper
     on_kernel: Callable[[KernelOutcome], None]
-    on_cells: Callable[[float], None]
-    lock: Lock = field(default_factory=Lock)
+    on_cells: Callable[[float], None] = lambda n_cells: None
 
-    def n_good(self, relative_gaps: np.ndarray) -> int:
-        """Count the values of C, from the first on, that are as good as they get.
+    def __post_init__(self) -> None:
+        self._lock = Lock()
+        kernels, labels, folds = list(self.kernels), self.labels, self.folds
+        for k, kernel in enumerate(kernels):
+            if kernel is not None:  # of one that is costly there is no other
+                kernels[k], self.X, _ = placed_within(kernel, self.X, self.cache_mb)
+        used = np.asarray(folds.weights.any(axis=0))
+        used[np.concatenate(folds.tests)] = True
+        order, n_classes = np.flatnonzero(used), int(labels.max()) + 1
+        if kernels[0] is None:
+            if order.size < labels.size:  # else the matrix that is given is not copied
+                self.X = self.X[np.ix_(order, order)]
+        elif n_classes > 2:
+            order = order[np.argsort(labels[order], kind="stable")]
+        place = np.full(labels.size, -1, dtype=np.int64)
+        place[order] = np.arange(order.size)
+        self.kernels, self._order = kernels, order
+        self.weights = np.ascontiguousarray(folds.weights[:, order])
+        self._largest_cost = float(self.Cs.max() * self.weights.max())
+        self.tests = [place[test] for test in folds.tests]
+        self.pairs = [*make_pairs(labels[order], n_classes, np.ones(order.size), 1.0, 1.0)]
+        most = max(len(self.tests), len(self.pairs)) * len(kernels)
+        self._plan(min(most, n_threads()))
 
-        A certificate that a stop has cut short is not kept.
+    def solve(self) -> None:
+        """Solve all cells.
+
+        Raises
+        ------
+        ValueError
+            If a kernel's values show that it is not positive semi-definite, or the budget has no
+            room for a few rows.
         """
-        if self.stopper.reason() is None:
-            return relative_gaps.size
-        return int(np.argmin(np.append(relative_gaps <= self.tol, False)))
+        works = []
+        for k, kernel in enumerate(self.kernels):
+            outcome = KernelOutcome.empty(k, self.folds, self.Cs.size, len(self.pairs))
+            work = binary_work if len(self.pairs) == 1 else pairs_work
+            works.append(work(self, kernel, outcome))
+        do_all(works, n_threads=self.n_threads, n_open=self.n_open, stopper=self.stopper)
+
+    # --- what jobs ask ---
 
     @property
     def in_turn(self) -> bool:
@@ -179,10 +254,10 @@ class Task:
         Their states are then kept at the same time, and rows that are not all held are computed
         more often.
         """
-        is_cheap = self.alone or self.stopper.deadline is not None
+        is_cheap = self.whole or self.stopper.deadline is not None
         return is_cheap and len(self.tests) <= _FOLDS_IN_TURN
 
-    def made(self, make: Callable[[], T]) -> T | None:
+    def unless_stopped(self, make: Callable[[], T]) -> T | None:
         """Return what a function makes, or None if the search is to stop before."""
         if self.stopper.reason() is None:
             with suppress(CutShort), heeding(self.stopper.lasts):
@@ -192,18 +267,98 @@ class Task:
     def path(self, pair: Pair, rows: RowSource, folds: slice) -> PathRun:
         """Prepare to solve folds of a pair along C, on rows of its members."""
         y, weights = pair.problem.y, np.ascontiguousarray(self.weights[folds, pair.members])
-        tol, alone = self.tol, self.alone
-        return PathRun(y, weights, rows, self.Cs, tol=tol, max_epochs=_MAX_EPOCHS, alone=alone)
+        options: Any = {"tol": self.tol, "max_epochs": _MAX_EPOCHS, "alone": self.whole}
+        return PathRun(y, weights, rows, self.Cs, **options)
 
     def tell(self, outcome: KernelOutcome) -> None:
         """Hand on what came of a kernel."""
-        with self.lock:
+        with self._lock:
             self.on_kernel(outcome)
 
     def tell_cells(self, n_cells: float) -> None:
-        """Say how many cells have just been done."""
-        with self.lock:
+        """Tell how many cells have just been done."""
+        with self._lock:
             self.on_cells(n_cells)
+
+    # --- kernel values ---
+
+    def _plan(self, threads: int) -> None:
+        """Decide what is held within a budget, by how many threads."""
+        self.whole, self.n_open, self.n_threads, self._shares = True, 1, threads, False
+        if self.kernels[0] is None:
+            return
+        kernels = [each for each in self.kernels if each is not None]
+        n_samples = self._order.size
+        itemsize = max(self._matrix(kernel).dtype.itemsize for kernel in kernels)
+        whole_mb = n_samples**2 * itemsize / tuning.MEBIBYTE
+        # Beside the matrix of all each thread holds the part of a pair.
+        pairs = self.pairs
+        part = max(pair.members.size for pair in pairs) ** 2 if len(pairs) > 1 else 1
+        part_mb = part * itemsize / tuning.MEBIBYTE
+        # A single kernel takes products for its certificates.
+        can_share = any(map(products_of, kernels))
+        shared_mb = n_samples**2 * 8 / tuning.MEBIBYTE if can_share else 0.0
+        n_open = max(1, min(threads, len(kernels)))
+        wanted_mb = shared_mb + n_open * whole_mb + threads * part_mb
+        wanted_mb = min(wanted_mb, budget_mb(self.cache_mb, wanted_mb))
+        self._grant = ACCOUNT.grant(wanted_mb, min(wanted_mb, _LEAST_MB))
+        self._budget = self._grant.mb
+        left = self._budget - whole_mb - part_mb
+        # Of a costly kernel no value is computed that nobody asks for.
+        self.whole = left >= 0.0 and not isinstance(self.kernels[0], PlacedKernel)
+        if self.whole:
+            self._shares = can_share and shared_mb <= left
+            left -= shared_mb if self._shares else 0.0
+            more = min(threads - 1, int(left / part_mb))
+            self.n_threads, left = 1 + more, left - more * part_mb
+            self.n_open = min(n_open, 1 + int(left / whole_mb))
+        else:
+            self.n_threads = 1
+        self._products: tuple[str, np.ndarray] | None = None
+        self._products_lock = Lock()
+
+    def _dtype(self, kernel: Kernel) -> str | None:
+        """Choose the precision of a kernel's rows."""
+        dtype = dtype_of_rows(self.row_dtype, kernel, self.X, self.tol, self._largest_cost)
+        if self.row_dtype == "auto" and bounds_rounding(kernel):
+            dtype = dtype or "float64"  # whatever that of X is
+        return dtype
+
+    def _matrix(self, kernel: Kernel) -> KernelMatrix:
+        # Every cell has to be certified, and in arithmetic of float32 few large C could be.
+        return KernelMatrix(
+            kernel, self.X, self._order, row_dtype=self._dtype(kernel), work_dtype="float64"
+        )
+
+    def _gram_rows(self, kernel: Kernel | None) -> GramRows:
+        """Compute a whole kernel matrix."""
+        if kernel is None:
+            return GramRows(self.X, intercept_scaling=self.intercept_scaling)
+        matrix, kind = self._matrix(kernel), products_of(kernel)
+        if self._shares and kind is not None:
+            with self._products_lock:
+                if self._products is None or self._products[0] != kind:
+                    self._products = None  # its memory is wanted
+                    self._products = kind, GramRows.from_values(matrix.of_products()).gram
+                matrix.products = self._products[1]
+        return GramRows.from_values(matrix, intercept_scaling=self.intercept_scaling)
+
+    def rows(self, kernel: Kernel | None) -> RowSource:
+        """Make the rows of all examples."""
+        if self.whole or kernel is None:
+            return self._gram_rows(kernel)
+        matrix, scaling = self._matrix(kernel), self.intercept_scaling
+        return choose_source(
+            matrix, cache="cached", cache_mb=self._budget, intercept_scaling=scaling
+        )
+
+    def pair_rows(self, kernel: Kernel | None) -> PairRows:
+        """Make the rows of all pairs of classes."""
+        if self.whole or kernel is None:
+            return GramPairs(self._gram_rows(kernel), self.tests)
+        pairs = [pair._replace(members=self._order[pair.members]) for pair in self.pairs]
+        shared = share_classes(kernel, self.X, pairs, self._dtype(kernel), "float64")
+        return ComputedPairs(*shared, self._budget, self.intercept_scaling, self.tests)
 
 
 def _share_seconds(outcome: KernelOutcome, seconds: float) -> None:
@@ -216,48 +371,41 @@ def _share_seconds(outcome: KernelOutcome, seconds: float) -> None:
 
 @contextmanager
 def binary_work(
-    task: Task, outcome: KernelOutcome, make_rows: Callable[[], RowSource]
+    surface: Surface, kernel: Kernel | None, outcome: KernelOutcome
 ) -> Iterator[list[Job]]:
-    """Do the folds of a binary problem with one kernel, on the same rows.
-
-    Parameters
-    ----------
-    task : Task
-    outcome : KernelOutcome
-        Filled in.
-    make_rows : callable
-        Makes the rows of all examples.
-    """
+    """Do the folds of a binary problem with one kernel, on the same rows; fill in the outcome."""
     begin = time.perf_counter()
-    rows = task.made(make_rows)
+    rows = surface.unless_stopped(partial(surface.rows, kernel))
     if rows is None:
         yield []
     else:
         shared = time.perf_counter() - begin
-        of_folds = [_solve_fold(task, outcome, rows, fold) for fold in range(len(task.tests))]
+        of_folds = [_solve_fold(surface, outcome, rows, fold) for fold in range(len(surface.tests))]
         yield [partial(next, of_fold, False) for of_fold in of_folds]
         outcome.evaluations += rows.evaluations
         rows.close()
         _share_seconds(outcome, shared)
-    task.tell(outcome)
+    surface.tell(outcome)
 
 
-def _solve_fold(task: Task, outcome: KernelOutcome, rows: RowSource, fold: int) -> Iterator[bool]:
+def _solve_fold(
+    surface: Surface, outcome: KernelOutcome, rows: RowSource, fold: int
+) -> Iterator[bool]:
     """Solve the values of C of a fold; between two of them others may have their turn."""
-    run, reason = task.path(task.pairs[0], rows, slice(fold, fold + 1)), None
+    run, reason = surface.path(surface.pairs[0], rows, slice(fold, fold + 1)), None
     while reason is None and not run.finished:
         before, seconds = run.n_solved, run.seconds
-        reason = run.advance(task.stopper, before + 1)
-        found = run.solutions(task.stopper, before)
-        n_good = task.n_good(found.relative_gaps)
+        reason = run.advance(surface.stopper, before + 1)
+        solutions = run.solutions(surface.stopper, before)
+        n_good = n_certified(solutions.relative_gaps, surface.tol, surface.stopper)
         solved = slice(before, before + n_good)
-        outcome.decisions[fold][solved, :, 0] = found.margins[:n_good, task.tests[fold]]
-        outcome.relative_gaps[fold, solved] = found.relative_gaps[:n_good]
-        outcome.n_support[fold, solved] = np.count_nonzero(found.coefs[:n_good], axis=1)
+        outcome.decisions[fold][solved, :, 0] = solutions.margins[:n_good, surface.tests[fold]]
+        outcome.relative_gaps[fold, solved] = solutions.relative_gaps[:n_good]
+        outcome.n_support[fold, solved] = np.count_nonzero(solutions.coefs[:n_good], axis=1)
         outcome.seconds[fold, solved] = (run.seconds - seconds) / max(1, n_good)
         outcome.done[fold, solved] = True
-        task.tell_cells(n_good)
-        if task.in_turn:
+        surface.tell_cells(n_good)
+        if surface.in_turn:
             yield True
 
 
@@ -289,14 +437,14 @@ class GramPairs:
         """Make the rows of a pair."""
         return self._source.subset(pair.members)
 
-    def decisions(self, pairs: list[Pair], fold: int, found: list[PairCells]) -> np.ndarray:
+    def decisions(self, pairs: list[Pair], fold: int, models: list[PairCells]) -> np.ndarray:
         """Decide by all pairs on the examples that a fold is tested on.
 
         Parameters
         ----------
         pairs : list of Pair
         fold : int
-        found : list of PairCells
+        models : list of PairCells
             Of each pair, all of as many values of C.
 
         Returns
@@ -304,21 +452,21 @@ class GramPairs:
         ndarray of shape (n_solved, n_test, n_pairs)
         """
         gram, test = self._gram, self._tests[fold]
-        result = _constant_terms(found, test.size)
+        result = _constant_terms(models, test.size)
         for label in range(1 + pairs[-1].classes[1]):
             # All pairs of a class read its kernel values once.
-            own = [k for k, pair in enumerate(pairs) if label in pair.classes]
+            among = [k for k, pair in enumerate(pairs) if label in pair.classes]
             # The first class of a pair is the positive one.
-            is_own = [(pairs[k].problem.y > 0) == (pairs[k].classes[0] == label) for k in own]
-            members = pairs[own[0]].members[is_own[0]]
-            parts = zip(own, is_own, strict=True)
-            coefs = np.concatenate([found[k].coefs[:, of_class] for k, of_class in parts])
+            is_own = [(pairs[k].problem.y > 0) == (pairs[k].classes[0] == label) for k in among]
+            members = pairs[among[0]].members[is_own[0]]
+            parts = zip(among, is_own, strict=True)
+            coefs = np.concatenate([models[k].coefs[:, of_class] for k, of_class in parts])
             first, last = members[0], members[-1] + 1
             # Columns that are side by side, as they are in the order of classes, are read faster.
             is_range = last - first == members.size
             values = gram[test, first:last] if is_range else gram[test[:, None], members]
             products = (values.astype(np.float64, copy=False) @ coefs.T).T
-            result[:, :, own] += products.reshape(len(own), -1, test.size).transpose(1, 2, 0)
+            result[:, :, among] += products.reshape(len(among), -1, test.size).transpose(1, 2, 0)
         return result
 
 
@@ -363,13 +511,13 @@ class ComputedPairs:
         """Make the rows of a pair."""
         return self._make(of_classes(self._shared, self._sizes, pair.classes))
 
-    def decisions(self, pairs: list[Pair], fold: int, found: list[PairCells]) -> np.ndarray:
+    def decisions(self, pairs: list[Pair], fold: int, models: list[PairCells]) -> np.ndarray:
         """Decide by all pairs on the examples that a fold is tested on; see `GramPairs`."""
         shared, test = self._shared, self._tests[fold]
         X, members = shared.X, shared.members
         assert members is not None
-        rows, result = X[members[test]], _constant_terms(found, test.size)
-        for k, (pair, cells) in enumerate(zip(pairs, found, strict=True)):
+        rows, result = X[members[test]], _constant_terms(models, test.size)
+        for k, (pair, cells) in enumerate(zip(pairs, models, strict=True)):
             support = np.flatnonzero(cells.coefs.any(axis=0))
             vectors = X[members[pair.members[support]]]
             coefs = np.ascontiguousarray(cells.coefs[:, support])
@@ -381,289 +529,75 @@ class ComputedPairs:
 PairRows = GramPairs | ComputedPairs
 
 
-def _constant_terms(found: list[PairCells], n_test: int) -> np.ndarray:
+def _constant_terms(models: list[PairCells], n_test: int) -> np.ndarray:
     """Return decisions without kernel values, of shape (n_solved, n_test, n_pairs)."""
-    intercepts = np.stack([cells.intercepts for cells in found], axis=1)
+    intercepts = np.stack([cells.intercepts for cells in models], axis=1)
     return np.repeat(intercepts[:, None], n_test, axis=1)
 
 
 @contextmanager
 def pairs_work(
-    task: Task, outcome: KernelOutcome, make_rows: Callable[[], PairRows]
+    surface: Surface, kernel: Kernel | None, outcome: KernelOutcome
 ) -> Iterator[list[Job]]:
     """Do all pairs of classes with one kernel, each with all folds.
 
-    Parameters
-    ----------
-    task : Task
-    outcome : KernelOutcome
-        Filled in when all pairs are solved.
-    make_rows : callable
-        Makes what the rows of pairs share.
+    The outcome is filled in when all pairs are solved.
     """
-    begin, solved = time.perf_counter(), dict[int, list[PairCells]]()
-    rows = task.made(make_rows)
+    begin, solved, lock = time.perf_counter(), dict[int, list[PairCells]](), Lock()
+    rows = surface.unless_stopped(partial(surface.pair_rows, kernel))
 
     def solve(rows: PairRows, pair: Pair) -> None:
-        source = task.made(partial(rows.of_pair, pair))
+        source = surface.unless_stopped(partial(rows.of_pair, pair))
         if source is None:
             return
-        run = task.path(pair, source, slice(None))
-        run.advance(task.stopper)
-        found, n_Cs = run.solutions(task.stopper), task.Cs.size
+        run = surface.path(pair, source, slice(None))
+        run.advance(surface.stopper)
+        solutions, n_Cs = run.solutions(surface.stopper), surface.Cs.size
         evaluations = source.evaluations
         source.close()
         # Cells share the seconds of their run by their working sets.
-        shares = found.n_sets + 1.0
+        shares = solutions.n_sets + 1.0
         seconds = run.seconds * shares / max(1.0, shares.sum())
-        parts = [slice(k * n_Cs, (k + 1) * n_Cs) for k in range(len(task.tests))]
-        coefs, *others = found.coefs, found.intercepts, found.relative_gaps, seconds
+        parts = [slice(k * n_Cs, (k + 1) * n_Cs) for k in range(len(surface.tests))]
+        coefs, *others = solutions.coefs, solutions.intercepts, solutions.relative_gaps, seconds
         cells = [PairCells(coefs[own].copy(), *(each[own] for each in others)) for own in parts]
-        is_whole = all(task.n_good(part.relative_gaps) == task.Cs.size for part in cells)
-        with task.lock:
+        is_whole = all(
+            n_certified(part.relative_gaps, surface.tol, surface.stopper) == n_Cs for part in cells
+        )
+        with lock:
             outcome.evaluations += evaluations
             if is_whole:
                 solved[pair.number] = cells
         if is_whole:
-            task.tell_cells(outcome.done.size / len(task.pairs))
+            surface.tell_cells(outcome.done.size / len(surface.pairs))
 
     if rows is None:
         yield []
     else:
         shared = time.perf_counter() - begin
-        yield [partial(solve, rows, pair) for pair in task.pairs]
-        if len(solved) == len(task.pairs):
+        yield [partial(solve, rows, pair) for pair in surface.pairs]
+        if len(solved) == len(surface.pairs):
             begin = time.perf_counter()
-            for fold in range(len(task.tests)):
-                cells = [solved[pair.number][fold] for pair in task.pairs]
-                _join_pairs(task, outcome, rows, fold, cells)
+            for fold in range(len(surface.tests)):
+                cells = [solved[pair.number][fold] for pair in surface.pairs]
+                _join_pairs(surface, outcome, rows, fold, cells)
             _share_seconds(outcome, shared + time.perf_counter() - begin)
         outcome.evaluations += rows.evaluations
-    task.tell(outcome)
+    surface.tell(outcome)
 
 
 def _join_pairs(
-    task: Task, outcome: KernelOutcome, rows: PairRows, fold: int, found: list[PairCells]
+    surface: Surface, outcome: KernelOutcome, rows: PairRows, fold: int, models: list[PairCells]
 ) -> None:
     """Make the cells of a fold of what came of all pairs, if there is time."""
-    decisions = task.made(partial(rows.decisions, task.pairs, fold, found))
+    decisions = surface.unless_stopped(partial(rows.decisions, surface.pairs, fold, models))
     if decisions is None:
         return
-    used = np.zeros((task.Cs.size, task.weights.shape[1]), dtype=bool)
-    for pair, cells in zip(task.pairs, found, strict=True):
+    used = np.zeros((surface.Cs.size, surface.weights.shape[1]), dtype=bool)
+    for pair, cells in zip(surface.pairs, models, strict=True):
         used[:, pair.members] |= cells.coefs != 0.0
     outcome.decisions[fold][:] = decisions
-    outcome.relative_gaps[fold] = np.max([cells.relative_gaps for cells in found], axis=0)
+    outcome.relative_gaps[fold] = np.max([cells.relative_gaps for cells in models], axis=0)
     outcome.n_support[fold] = used.sum(axis=1)
-    outcome.seconds[fold] = np.sum([cells.seconds for cells in found], axis=0)
+    outcome.seconds[fold] = np.sum([cells.seconds for cells in models], axis=0)
     outcome.done[fold] = True
-
-
-# --- all cells ---
-
-
-def search_surface(
-    X: Any,
-    labels: np.ndarray,
-    folds: Folds,
-    kernels: Sequence[Kernel | None],
-    Cs: np.ndarray,
-    *,
-    tol: float,
-    intercept_scaling: float,
-    cache_mb: float | str,
-    row_dtype: str,
-    stopper: Stopper,
-    on_kernel: Callable[[KernelOutcome], None],
-    on_cells: Callable[[float], None] = lambda n_cells: None,
-) -> None:
-    """Solve all cells.
-
-    Parameters
-    ----------
-    X : ndarray or CSR matrix of shape (n_samples, n_features)
-        The kernel matrix of all examples where the kernel is None.
-    labels : ndarray of shape (n_samples,), int
-        Class numbers 0 to n_classes - 1.
-    folds : Folds
-    kernels : sequence of Kernel or None
-    Cs : ndarray of shape (n_Cs,)
-        Increasing.
-    tol : float
-        Certified relative gap of each pair of classes.
-    intercept_scaling : float
-        0 for no intercept.
-    cache_mb : float or "auto"
-        MiB that kernel values may take, products included; less is taken where less is free.
-    row_dtype : {"auto", "float32", "float64"}
-    stopper : Stopper
-    on_kernel : callable
-        Called with each outcome when all of its cells are done or the stopper says so, one at a
-        time, from any thread.
-    on_cells : callable
-        Called with how many cells have just been done, or what part of one, one at a time, from any
-        thread.
-
-    Raises
-    ------
-    ValueError
-        If a kernel's values show that it is not positive semi-definite, or the budget has no room
-        for a few rows.
-    """
-    asked = list(kernels)
-    for number, kernel in enumerate(kernels):
-        if kernel is not None:  # of one that is costly there is no other
-            asked[number], X, _ = placed_within(kernel, X, cache_mb)
-    held = _HeldValues(X, labels, folds, asked, Cs, tol, intercept_scaling, row_dtype)
-    most = max(len(folds.tests), len(held.pairs)) * len(kernels)
-    held.plan(cache_mb, min(most, n_threads()))
-    task = Task(
-        held.pairs,
-        held.weights,
-        held.tests,
-        Cs,
-        tol,
-        held.whole,
-        stopper,
-        on_kernel,
-        on_cells,
-    )
-    works = []
-    for number, kernel in enumerate(asked):
-        outcome = KernelOutcome.empty(number, folds, Cs.size, len(held.pairs))
-        if len(held.pairs) == 1:
-            works.append(binary_work(task, outcome, partial(held.rows, kernel)))
-        else:
-            works.append(pairs_work(task, outcome, partial(held.pair_rows, kernel)))
-    do_all(works, n_threads=held.n_threads, n_open=held.n_open, stopper=stopper)
-
-
-#: MiB without which nothing can be held.
-_LEAST_MB = 1.0
-
-
-class _HeldValues:
-    """Kernel values of a search: which are held, and how kernels share what they can.
-
-    Parameters are those of `search_surface`.
-
-    Attributes
-    ----------
-    pairs : list of Pair
-        Over the examples in the order of the rows, those of weight zero included.
-    weights : ndarray of shape (n_folds, n_used)
-    tests : list of ndarray of int
-        Those of the folds, in the order of the rows.
-    whole : bool
-        Whether kernel matrices are held as wholes.
-    n_open : int
-        Kernels that are in work at the same time.
-    n_threads : int
-        As many as there is room for: what is held must not depend on how many are asked for.
-    """
-
-    def __init__(
-        self,
-        X: Any,
-        labels: np.ndarray,
-        folds: Folds,
-        kernels: list[Kernel | None],
-        Cs: np.ndarray,
-        tol: float,
-        intercept_scaling: float,
-        row_dtype: str,
-    ) -> None:
-        used = np.asarray(folds.weights.any(axis=0))
-        used[np.concatenate(folds.tests)] = True
-        order, n_classes = np.flatnonzero(used), int(labels.max()) + 1
-        if kernels[0] is None:
-            if order.size < labels.size:  # else the matrix that is given is not copied
-                X = X[np.ix_(order, order)]
-        elif n_classes > 2:
-            order = order[np.argsort(labels[order], kind="stable")]
-        place = np.full(labels.size, -1, dtype=np.int64)
-        place[order] = np.arange(order.size)
-        self._X, self._order, self._kernels = X, order, kernels
-        self._tol, self._scaling, self._row_dtype = tol, intercept_scaling, row_dtype
-        self.weights = np.ascontiguousarray(folds.weights[:, order])
-        self._largest_cost = float(Cs.max() * self.weights.max())
-        self.tests = [place[test] for test in folds.tests]
-        self.pairs = [*make_pairs(labels[order], n_classes, np.ones(order.size), 1.0, 1.0)]
-
-    def plan(self, cache_mb: float | str, threads: int) -> None:
-        """Decide what is held within a budget, by how many threads."""
-        self.whole, self.n_open, self.n_threads, self._shares = True, 1, threads, False
-        if self._kernels[0] is None:
-            return
-        kernels = [each for each in self._kernels if each is not None]
-        n_samples = self._order.size
-        itemsize = max(self._matrix(kernel).dtype.itemsize for kernel in kernels)
-        whole_mb = n_samples**2 * itemsize / tuning.MEBIBYTE
-        # Beside the matrix of all each thread holds the part of a pair.
-        pairs = self.pairs
-        part = max(pair.members.size for pair in pairs) ** 2 if len(pairs) > 1 else 1
-        part_mb = part * itemsize / tuning.MEBIBYTE
-        # A single kernel takes products for its certificates.
-        can_share = any(map(products_of, kernels))
-        shared_mb = n_samples**2 * 8 / tuning.MEBIBYTE if can_share else 0.0
-        n_open = max(1, min(threads, len(kernels)))
-        wanted_mb = shared_mb + n_open * whole_mb + threads * part_mb
-        wanted_mb = min(wanted_mb, budget_mb(cache_mb, wanted_mb))
-        self._grant = ACCOUNT.grant(wanted_mb, min(wanted_mb, _LEAST_MB))
-        self._budget = self._grant.mb
-        left = self._budget - whole_mb - part_mb
-        # Of a costly kernel no value is computed that nobody asks for.
-        self.whole = left >= 0.0 and not isinstance(self._kernels[0], PlacedKernel)
-        if self.whole:
-            self._shares = can_share and shared_mb <= left
-            left -= shared_mb if self._shares else 0.0
-            more = min(threads - 1, int(left / part_mb))
-            self.n_threads, left = 1 + more, left - more * part_mb
-            self.n_open = min(n_open, 1 + int(left / whole_mb))
-        else:
-            self.n_threads = 1
-        self._products: tuple[str, np.ndarray] | None = None
-        self._lock = Lock()
-
-    def _dtype(self, kernel: Kernel) -> str | None:
-        """Choose the precision of a kernel's rows."""
-        dtype = dtype_of_rows(self._row_dtype, kernel, self._X, self._tol, self._largest_cost)
-        if self._row_dtype == "auto" and bounds_rounding(kernel):
-            dtype = dtype or "float64"  # whatever that of X is
-        return dtype
-
-    def _matrix(self, kernel: Kernel) -> KernelMatrix:
-        # Every cell has to be certified, and in arithmetic of float32 few large C could be.
-        return KernelMatrix(
-            kernel, self._X, self._order, row_dtype=self._dtype(kernel), work_dtype="float64"
-        )
-
-    def _gram_rows(self, kernel: Kernel | None) -> GramRows:
-        """Compute a whole kernel matrix."""
-        if kernel is None:
-            return GramRows(self._X, intercept_scaling=self._scaling)
-        matrix, kind = self._matrix(kernel), products_of(kernel)
-        if self._shares and kind is not None:
-            with self._lock:
-                if self._products is None or self._products[0] != kind:
-                    self._products = None  # its memory is wanted
-                    self._products = kind, GramRows.from_values(matrix.of_products()).gram
-                matrix.products = self._products[1]
-        return GramRows.from_values(matrix, intercept_scaling=self._scaling)
-
-    def rows(self, kernel: Kernel | None) -> RowSource:
-        """Make the rows of all examples."""
-        if self.whole or kernel is None:
-            return self._gram_rows(kernel)
-        matrix, scaling = self._matrix(kernel), self._scaling
-        return choose_source(
-            matrix, cache="cached", cache_mb=self._budget, intercept_scaling=scaling
-        )
-
-    def pair_rows(self, kernel: Kernel | None) -> PairRows:
-        """Make the rows of all pairs of classes."""
-        if self.whole or kernel is None:
-            return GramPairs(self._gram_rows(kernel), self.tests)
-        pairs = [pair._replace(members=self._order[pair.members]) for pair in self.pairs]
-        shared = share_classes(kernel, self._X, pairs, self._dtype(kernel), "float64")
-        return ComputedPairs(*shared, self._budget, self._scaling, self.tests)

@@ -107,18 +107,17 @@ def make_grid(kernel: Any, X: Any, *, Cs: Any, gammas: Any, degrees: Any, coef0s
         semi-definite.
     """
     cost = partial(as_number, positive=True, least=SMALLEST, most=LARGEST)
-    made = _values("Cs", Cs, cost, lambda number: np.logspace(-1.0, 3.0, number))
-    given: dict[str, list[Any]] = {"C": made}
+    sequences = {"C": _values("Cs", Cs, cost, lambda size: np.logspace(-1.0, 3.0, size))}
     named = isinstance(kernel, str)
     has = [] if kernel == "precomputed" or not named else parameters_of(kernel)
     if "gamma" in has:
-        given["gamma"] = _values_of_gamma(gammas, X)
+        sequences["gamma"] = _values_of_gamma(gammas, X)
     if "degree" in has:
         degree = partial(as_integer, least=0, most=LARGEST_DEGREE)
-        given["degree"] = _values("degrees", degrees, degree)
+        sequences["degree"] = _values("degrees", degrees, degree)
     if "coef0" in has:
-        given["coef0"] = _values("coef0s", coef0s, as_number)
-    axes = {name: np.sort(values) for name, values in given.items() if name != "C"}
+        sequences["coef0"] = _values("coef0s", coef0s, as_number)
+    axes = {name: np.sort(values) for name, values in sequences.items() if name != "C"}
     kernels: list[Kernel | None]
     if not named:
         kernels = [make_kernel(kernel)]
@@ -135,15 +134,15 @@ def make_grid(kernel: Any, X: Any, *, Cs: Any, gammas: Any, degrees: Any, coef0s
                 f"kernel must be positive semi-definite for certified cells, got {made_kernel!r}; "
                 f"GridSearchCV over PegasosSVC searches others"
             )
-    increasing = np.sort(given["C"])
+    increasing = np.sort(sequences["C"])
     shape = tuple(values.size for values in axes.values())
 
     def candidate(parameters: dict[str, Any]) -> Candidate:
         places = [int(np.searchsorted(axes[name], parameters[name])) for name in axes]
-        number = int(np.ravel_multi_index(places, shape)) if shape else 0
-        return Candidate(parameters, number, int(np.searchsorted(increasing, parameters["C"])))
+        index = int(np.ravel_multi_index(places, shape)) if shape else 0
+        return Candidate(parameters, index, int(np.searchsorted(increasing, parameters["C"])))
 
-    return Grid(increasing, axes, kernels, [candidate(each) for each in ParameterGrid(given)])
+    return Grid(increasing, axes, kernels, [candidate(each) for each in ParameterGrid(sequences)])
 
 
 def _values_of_gamma(gammas: Any, X: Any) -> list[float]:
@@ -159,12 +158,12 @@ def _values_of_gamma(gammas: Any, X: Any) -> list[float]:
             )
         return as_number(name, value, positive=True)
 
-    def powers_of_4(number: int) -> np.ndarray:
+    def powers_of_4(size: int) -> np.ndarray:
         with np.errstate(over="ignore", under="ignore"):
-            made = scale_gamma("scale", X) * 4.0 ** (np.arange(number) - (number - 1) / 2)
+            made = scale_gamma("scale", X) * 4.0 ** (np.arange(size) - (size - 1) / 2)
         if not (np.isfinite(made).all() and made.min() > 0):
             raise ValueError(
-                f"gammas must be fewer for powers of 4 to be finite, got {number} instead"
+                f"gammas must be fewer for powers of 4 to be finite, got {size} instead"
             )
         return np.asarray(made)
 
@@ -173,30 +172,30 @@ def _values_of_gamma(gammas: Any, X: Any) -> list[float]:
 
 def _values(
     name: str,
-    given: Any,
+    values: Any,
     check: Callable[..., Any],
     make: Callable[[int], np.ndarray] | None = None,
 ) -> list[Any]:
     """Check the values of a sequence, all different; a number of them is made, if it can be."""
-    if make is not None and is_number(given, Integral):
-        made: list[Any] = make(as_integer(name, given, least=1, most=1000)).tolist()
+    if make is not None and is_number(values, Integral):
+        made: list[Any] = make(as_integer(name, values, least=1, most=1000)).tolist()
         return made
     counts = "a positive integer or " if make else ""
     expected = f"{counts}a sequence of numbers"
-    refuse_masked(name, given)
+    refuse_masked(name, values)
     try:
-        if isinstance(given, str | bytes):
+        if isinstance(values, str | bytes):
             raise TypeError
-        members = list(given)
+        members = list(values)
     except TypeError:
-        raise ValueError(f"{name} must be {expected}, got {shown(given)} instead") from None
-    values = [check(f"each value of {name}", value) for value in members]
-    if not values:
-        raise ValueError(f"{name} must have at least one value, got {shown(given)} instead")
-    for place, value in enumerate(values):
-        if value in values[:place]:
+        raise ValueError(f"{name} must be {expected}, got {shown(values)} instead") from None
+    checked = [check(f"each value of {name}", value) for value in members]
+    if not checked:
+        raise ValueError(f"{name} must have at least one value, got {shown(values)} instead")
+    for place, value in enumerate(checked):
+        if value in checked[:place]:
             raise ValueError(f"{name} must have different values, got {value:g} twice")
-    return values
+    return checked
 
 
 # --- folds ---
@@ -326,10 +325,10 @@ def _splits(cv: Any, X: Any, y: np.ndarray, groups: Any) -> list[tuple[Any, Any]
     return [(train, test) for train, test in splits]
 
 
-def _indices(what: str, given: Any, n_samples: int) -> np.ndarray:
+def _indices(what: str, part: Any, n_samples: int) -> np.ndarray:
     """Return indices of examples; a mask of all examples is taken as well."""
     try:
-        indices = np.asarray(given)
+        indices = np.asarray(part)
     except ValueError:
         indices = np.array(None)
     if indices.dtype.kind == "b" and indices.shape == (n_samples,):
@@ -337,7 +336,7 @@ def _indices(what: str, given: Any, n_samples: int) -> np.ndarray:
     if indices.size == 0 and indices.ndim == 1:
         return np.zeros(0, dtype=np.intp)
     if indices.dtype.kind not in "iu" or indices.ndim != 1:
-        raise ValueError(f"{_EXPECTED}, got {shown(given)} as {what}")
+        raise ValueError(f"{_EXPECTED}, got {shown(part)} as {what}")
     wrong = indices[(indices < 0) | (indices >= n_samples)]
     if wrong.size:
         raise ValueError(

@@ -41,8 +41,8 @@ class KernelOutcome:
 
     Attributes
     ----------
-    number : int
-        Place among the kernels.
+    kernel : int
+        Its index.
     decisions : list of ndarray of shape (n_Cs, n_test, n_pairs)
         For each fold, decisions of all pairs of classes; positive for the first class of a pair,
         or for the second of two classes in all. NaN where a cell is missing.
@@ -59,7 +59,7 @@ class KernelOutcome:
         Kernel values computed.
     """
 
-    number: int
+    kernel: int
     decisions: list[np.ndarray]
     relative_gaps: np.ndarray
     n_support: np.ndarray
@@ -68,11 +68,11 @@ class KernelOutcome:
     evaluations: int = 0
 
     @classmethod
-    def empty(cls, number: int, folds: Folds, n_Cs: int, n_pairs: int) -> KernelOutcome:
+    def empty(cls, kernel: int, folds: Folds, n_Cs: int, n_pairs: int) -> KernelOutcome:
         """Begin with nothing done."""
         shape = (len(folds.tests), n_Cs)
         return cls(
-            number,
+            kernel,
             [np.full((n_Cs, test.size, n_pairs), np.nan) for test in folds.tests],
             np.full(shape, np.nan),
             np.zeros(shape, dtype=np.int64),
@@ -137,26 +137,26 @@ class SearchRecord:
         folds : Folds
         score : HeldOutScorer
         """
-        number = outcome.number
+        kernel = outcome.kernel
         for fold, test in enumerate(folds.tests):
             done = np.flatnonzero(outcome.done[fold])
             rows = score.rows(test) if done.size else None
             for C in done.tolist():
                 begin = time.perf_counter()
-                cell = (fold, number, C)
+                cell = (fold, kernel, C)
                 self.scores[cell] = score(test, outcome.decisions[fold][C], rows)
                 self.score_seconds[cell] = time.perf_counter() - begin
                 self.relative_gaps[cell] = outcome.relative_gaps[fold, C]
                 self.n_support[cell] = outcome.n_support[fold, C]
                 self.fit_seconds[cell] = outcome.seconds[fold, C]
                 self.done[cell] = True
-        self.evaluations[number] = outcome.evaluations
-        for C in np.flatnonzero(self.done[:, number].all(axis=0)).tolist():
-            mean = _mean_score(self.scores[:, number, C])
-            rank = (-math.inf if math.isnan(mean) else mean, *grid.flatness(number, C))
+        self.evaluations[kernel] = outcome.evaluations
+        for C in np.flatnonzero(self.done[:, kernel].all(axis=0)).tolist():
+            mean = _mean_score(self.scores[:, kernel, C])
+            rank = (-math.inf if math.isnan(mean) else mean, *grid.flatness(kernel, C))
             if self.best is None or rank > self.best.rank:
                 decisions = [each[C].copy() for each in outcome.decisions]
-                self.best = Chosen(rank, number, C, decisions)
+                self.best = Chosen(rank, kernel, C, decisions)
 
 
 def _mean_score(scores: np.ndarray) -> float:

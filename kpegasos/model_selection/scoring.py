@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from inspect import signature
 from itertools import combinations
 from numbers import Real
@@ -27,42 +28,26 @@ from kpegasos.utils.bases import BaseEstimator, ClassifierMixin
 from kpegasos.utils.validation import is_number, shown, told_of
 
 
+@dataclass(eq=False, repr=False)
 class GivenDecisions(OneVsOneMixin, BaseEstimator):
     """A fitted classifier for the rows that its decisions are of, and for no others.
 
     Parameters
     ----------
     decisions : ndarray of shape (n_samples, n_pairs)
-        Signs as in `OneVsOneMixin`.
+        Signs as in `OneVsOneMixin`; they have their constant terms.
     classes : ndarray of shape (n_classes,)
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
     break_ties : bool, default=False
     """
 
+    decisions: Any
+    classes: Any
     #: Whether somebody looked for probabilities.
     asked_for_probabilities = False
 
-    def __init__(
-        self,
-        decisions: Any,
-        classes: Any,
-        decision_function_shape: str = "ovr",
-        break_ties: bool = False,
-    ) -> None:
-        self.decisions = decisions
-        self.classes = classes
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-
-    @property
-    def classes_(self) -> np.ndarray:  # type: ignore[override]
-        """Class labels, sorted."""
-        return np.asarray(self.classes)
-
-    @property
-    def intercept_(self) -> np.ndarray:  # type: ignore[override]
-        """Zeros: the decisions have their constant terms."""
-        return np.zeros(self.decisions.shape[1])
+    def __post_init__(self) -> None:
+        self.classes_, self.intercept_ = self.classes, np.zeros(np.shape(self.decisions)[1])
 
     @property
     def predict_proba(self) -> Any:
@@ -101,8 +86,8 @@ class HeldOutScorer:
     weight : ndarray of shape (n_samples,) or None
         For scorers that take it.
     classes : ndarray of shape (n_classes,)
-    decision_function_shape : {"ovr", "ovo"}
-    break_ties : bool
+    **votes
+        ``decision_function_shape`` and ``break_ties``.
 
     Attributes
     ----------
@@ -122,18 +107,15 @@ class HeldOutScorer:
         y: np.ndarray,
         weight: np.ndarray | None,
         classes: np.ndarray,
-        *,
-        decision_function_shape: str,
-        break_ties: bool,
+        **votes: Any,
     ) -> None:
-        self._X, self._y, self._classes = X, y, classes
-        self._votes = decision_function_shape, break_ties
+        self._X, self._y, self._classes, self._votes = X, y, classes, votes
         self._scorer, self._name = make_scorer_of(scoring), scoring
         self._weight = weight if _takes_weights(self._scorer) else None
         self.lacks_weight = weight is not None and self._weight is None
 
     def _stand_in(self, decisions: np.ndarray) -> GivenDecisions:
-        return GivenDecisions(decisions, self._classes, *self._votes)
+        return GivenDecisions(decisions, self._classes, **self._votes)
 
     def try_out(self, test: np.ndarray, targets: Targets) -> None:
         """Score decisions that are right, so that a scorer that cannot be used is known early.
@@ -194,7 +176,7 @@ class HeldOutScorer:
         return self._ask(stand_in, rows, test)
 
     def _ask(self, stand_in: GivenDecisions, rows: Any, test: np.ndarray) -> float:
-        """Hear what the scorer says of the stand-in."""
+        """Return what the scorer says of the stand-in."""
         weights = {} if self._weight is None else {"sample_weight": self._weight[test]}
         try:
             score = self._scorer(stand_in, rows, self._y[test], **weights)
@@ -215,7 +197,7 @@ class HeldOutScorer:
 
 
 def _takes_weights(scorer: Callable[..., Any]) -> bool:
-    """Tell whether a scorer, one of scikit-learn's or a user's own, takes ``sample_weight``."""
+    """Return whether a scorer, one of scikit-learn's or a user's own, takes ``sample_weight``."""
     try:
         return "sample_weight" in signature(getattr(scorer, "_score_func", scorer)).parameters
     except ValueError:  # compiled functions may have none
@@ -310,9 +292,9 @@ def pair_sigmoids(decisions: np.ndarray, y: np.ndarray) -> Sigmoids:
     classes = np.unique(y)
     pairs = [(1, 0)] if classes.size == 2 else list(combinations(range(classes.size), 2))
     curves = []
-    for number, (positive, other) in enumerate(pairs):
+    for k, (positive, other) in enumerate(pairs):
         inside = np.isin(y, classes[[positive, other]])
-        column = decisions.reshape(y.size, -1)[inside, number : number + 1]
+        column = decisions.reshape(y.size, -1)[inside, k : k + 1]
         fitted = calibrate("sigmoid", column, (y[inside] == classes[positive]).astype(int), None)
         curve = fitted.calibrated_classifiers_[0].calibrators[0]
         curves.append((-curve.a_, -curve.b_))

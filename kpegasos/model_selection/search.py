@@ -41,7 +41,7 @@ from kpegasos.fitting.model import (
 from kpegasos.fitting.observers import CallbackObserver, cell_bar, in_turn
 from kpegasos.fitting.pairs import Targets
 from kpegasos.kernels.base import takes_objects
-from kpegasos.model_selection.cells import search_surface
+from kpegasos.model_selection.cells import Surface
 from kpegasos.model_selection.grid import (
     Folds,
     Grid,
@@ -140,7 +140,7 @@ class _OfTheBest:
 
 
 def _calibrates(search: Any) -> bool:
-    """Tell whether there are, or will be, probabilities."""
+    """Return whether there are, or will be, probabilities."""
     if fitted(search, "calibration") is None:
         raise AttributeError("probabilities are available only with calibration, got None")
     return True
@@ -351,19 +351,19 @@ class PegasosSVCCV(
             stopper.presses_kept = 0  # there is nothing to wait for yet
             callbacks = CallbackObserver.of(self, X, y, sample_weight)
             settings, facts = _settings_of(self), parameters_read_later(self)
-            given = X
+            X_as_passed = X
             X, y = self._validate(X, y, reset=True)
             weight = some_weight(sample_weight, X)
             weighted = sample_weight is not None
-            plan = _make_plan(self, X, y, weight, (given, groups), weighted=weighted)
+            plan = _make_plan(self, X, y, weight, (X_as_passed, groups), weighted=weighted)
             stopper.limit(settings.max_time)
             stopper.presses_kept = 1
             with at_work(settings.n_jobs):
                 _solve(plan, settings, stopper, callbacks)
-            found = _found_by(plan, stopper)
-            if self.refit and "best_params_" in found and not stopper.interrupted:
+            attributes = _attributes_of(plan, stopper)
+            if self.refit and "best_params_" in attributes and not stopper.interrupted:
                 stopper.presses_kept = 0  # the fit of the model bears the first itself
-                found.update(_refitted(plan, stopper))
+                attributes.update(_refitted(plan, stopper))
                 stopper.presses_kept = math.inf
                 if callbacks is not None:
                     callbacks.tell_task("refit")
@@ -371,7 +371,7 @@ class PegasosSVCCV(
                 callbacks.end_fit()
             # Nothing may come between the model and the end of the fit.
             stopper.presses_kept = math.inf
-            set_model(self, {**found, "_fitted": facts})
+            set_model(self, {**attributes, "_fitted": facts})
         _report_early_end(self, settings.tol)
         return self
 
@@ -384,8 +384,8 @@ class PegasosSVCCV(
         kernel = self.kernel if reset else self.best_estimator_._kernel
         if takes_objects(kernel):
             return validated_objects(self, X, y)
-        given = self._is_precomputed() if reset else kernel is None
-        return validated_rows(self, X, y, reset=reset, accept_sparse=not given)
+        precomputed = self._is_precomputed() if reset else kernel is None
+        return validated_rows(self, X, y, reset=reset, accept_sparse=not precomputed)
 
     # --- predict ---
 
@@ -634,7 +634,7 @@ def _solve(
     # Folds share a kernel's values; each takes some of them again.
     values = 2.0 * plan.y.size**2 * len(grid.kernels)
     with cell_bar(bool(search.verbose), name, record.done.size, values=values) as advance:
-        search_surface(
+        Surface(
             plan.X,
             plan.targets.labels,
             folds,
@@ -647,10 +647,10 @@ def _solve(
             stopper=stopper,
             on_kernel=on_kernel,
             on_cells=advance,
-        )
+        ).solve()
 
 
-def _found_by(plan: _Plan, stopper: Stopper) -> dict[str, Any]:
+def _attributes_of(plan: _Plan, stopper: Stopper) -> dict[str, Any]:
     """Make the fitted attributes of the search, without a model of all examples."""
     grid, folds, record, classes = plan.grid, plan.folds, plan.record, plan.targets.classes
     shape = (len(folds.tests), *grid.shape, grid.Cs.size)
@@ -658,7 +658,7 @@ def _found_by(plan: _Plan, stopper: Stopper) -> dict[str, Any]:
         status = "interrupted" if stopper.interrupted else "completed"
     else:
         status = stopper.reason() or "max_time"
-    found: dict[str, Any] = {
+    attributes: dict[str, Any] = {
         "classes_": classes,
         "cv_results_": cv_results(record, grid),
         "scores_": record.scores.reshape(shape).copy(),
@@ -671,18 +671,18 @@ def _found_by(plan: _Plan, stopper: Stopper) -> dict[str, Any]:
         "status_": status,
     }
     if record.best is None:
-        return found
-    found["best_index_"] = index = plan.best_index
-    found["best_params_"] = dict(grid.candidates[index].parameters)
-    found["best_score_"] = float(found["cv_results_"]["mean_test_score"][index])
+        return attributes
+    attributes["best_index_"] = index = plan.best_index
+    attributes["best_params_"] = dict(grid.candidates[index].parameters)
+    attributes["best_score_"] = float(attributes["cv_results_"]["mean_test_score"][index])
     decisions = held_out_decisions(record.best, folds, plan.y.size)
-    found["oof_decision_"] = decisions[:, 0] if classes.size == 2 else decisions
+    attributes["oof_decision_"] = decisions[:, 0] if classes.size == 2 else decisions
     if plan.search.calibration is not None:
         tested = np.flatnonzero(np.isfinite(decisions[:, 0]))
-        found["calibrator_"] = calibrate(
+        attributes["calibrator_"] = calibrate(
             plan.search.calibration, decisions[tested], plan.y[tested], plan.weight[tested]
         )
-    return found
+    return attributes
 
 
 def _refitted(plan: _Plan, stopper: Stopper) -> dict[str, Any]:
@@ -717,7 +717,7 @@ def _refitted(plan: _Plan, stopper: Stopper) -> dict[str, Any]:
 
 
 def _report_early_end(search: Any, tol: float | None) -> None:
-    """Say that cells are missing for want of time, or have not reached ``tol``.
+    """Warn that cells are missing for want of time, or have not reached ``tol``.
 
     Parameters
     ----------

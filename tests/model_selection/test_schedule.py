@@ -9,7 +9,7 @@ from threading import Lock
 import numpy as np
 import pytest
 
-from kpegasos.model_selection.cells import Task, do_all
+from kpegasos.model_selection.cells import do_all, n_certified
 from kpegasos.solvers.stopping import Stopper
 
 each_number_of_threads = pytest.mark.parametrize("n_threads", [1, 2, 5])
@@ -135,11 +135,9 @@ def test_error_of_a_job_or_work_stops_the_others(where, n_threads):
 
 def test_certificates_that_a_stop_cut_short_are_no_cells():
     """The first that is too large ends what is kept of a path; without a stop all of it is."""
-    nothing = (None,) * 4
     gaps, stopper = np.array([0.01, 0.02, 0.001]), Stopper()
-    task = Task(*nothing, 0.01, True, stopper, None, None)
-    assert task.n_good(gaps) == 3
+    assert n_certified(gaps, 0.01, stopper) == 3
     stopper.interrupt()
-    assert task.n_good(gaps) == 1
-    assert task.n_good(gaps[:1]) == 1
-    assert task.n_good(np.array([np.nan])) == 0
+    assert n_certified(gaps, 0.01, stopper) == 1
+    assert n_certified(gaps[:1], 0.01, stopper) == 1
+    assert n_certified(np.array([np.nan]), 0.01, stopper) == 0

@@ -121,12 +121,12 @@ def test_interrupted_refit_leaves_the_search(model_is_fitted, monkeypatch):
 
 def test_cells_that_do_not_reach_tol_are_told(monkeypatch):
     X, y = blobs()
-    search_surface = search_module.search_surface
+    Surface = search_module.Surface
 
     def coarse(*arguments, tol, **options):
-        search_surface(*arguments, tol=0.1, **options)
+        return Surface(*arguments, tol=0.1, **options)
 
-    monkeypatch.setattr(search_module, "search_surface", coarse)
+    monkeypatch.setattr(search_module, "Surface", coarse)
     search = small(tol=1e-4)
     with pytest.warns(ConvergenceWarning, match=r"did not reach tol in \d+ of 12 cells"):
         search.fit(X, y)

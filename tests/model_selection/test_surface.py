@@ -15,7 +15,7 @@ from sklearn.datasets import make_blobs
 
 from kpegasos import RBF, Laplacian, Linear, PegasosSVC, Polynomial
 from kpegasos.kernels.base import CallableKernel
-from kpegasos.model_selection.cells import search_surface
+from kpegasos.model_selection.cells import Surface
 from kpegasos.model_selection.grid import Folds
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
@@ -48,8 +48,8 @@ def searched(X, labels, folds, kernels, Cs=CS, n_jobs=1, **changed):
     outcomes = {}
 
     def on_kernel(outcome):
-        assert outcome.number not in outcomes
-        outcomes[outcome.number] = outcome
+        assert outcome.kernel not in outcomes
+        outcomes[outcome.kernel] = outcome
 
     settings = {
         "tol": 1e-6,
@@ -60,7 +60,7 @@ def searched(X, labels, folds, kernels, Cs=CS, n_jobs=1, **changed):
         "on_kernel": on_kernel,
     }
     with at_work(n_jobs):
-        search_surface(X, labels, folds, kernels, np.array(Cs), **{**settings, **changed})
+        Surface(X, labels, folds, kernels, np.array(Cs), **{**settings, **changed}).solve()
     return outcomes
 
 
