@@ -174,9 +174,9 @@ chunks((X, Y)) -> chunks must hold pairs (X, y) or triples (X, y, sample_weight)
 chunks({"X": X, "y": Y}) -> chunks must hold pairs (X, y) or triples ... got str
 chunks(5) -> chunks must be a sequence, an iterable or a function
 chunks(lambda n: [(X, Y)]) -> chunks must be a sequence, an iterable or a function
-chunks([(None, Y)]) -> X of a chunk must have two dimensions, got NoneType
-chunks([(X, Y[1:])]) -> X and y of a chunk must have equally many rows, got 60 and 59
-chunks([(X, None)], lam=0.1, classes=[0, 1]) -> X and y of a chunk must
+chunks([(None, Y)]) -> X must be a matrix of real numbers: Expected 2D array
+chunks([(X, Y[1:])]) -> y must be a vector with an entry for each row of X: ... [60, 59]
+chunks([(X, None)], lam=0.1, classes=[0, 1]) -> y should be a 1d array
 chunks([(X, np.where(Y > 0, np.nan, Y))]) -> y must have finite labels or strings, got NaN
 chunks([(X, Y), (X, Y.astype(str))]) -> y must be numbers in all chunks, or strings, got both
 chunks([(X, Y, -ONES)]) -> sample_weight must not be negative
@@ -186,7 +186,7 @@ chunks([(X[:0], Y[:0])]) -> chunks must hold examples, got none
 chunks(iter([]), lam=0.1, classes=[0, 1]) -> chunks must hold examples, got none
 chunks([(X, 0 * Y)]) -> classes must hold at least two
 chunks([(X, Y)], classes=[1, 2]) -> classes must be those of the chunks, [0, 1]
-chunks([(X, Y)], epochs=1.5) -> epochs must be a positive whole number for chunks, got 1.5
+chunks([(X, Y)], epochs=1.5) -> epochs must be a whole number for chunks, got 1.5
 chunks(iter([(X, Y)]), epochs=2) -> epochs must be 1 for an iterator
 chunks(iter([(X, Y)]), epochs=1) -> chunks must be such that they can be read again
 chunks([(X, Y)], class_weight="balanced") -> class_weight must be a dict

@@ -10,10 +10,7 @@ sorted by class must be shuffled where they lie.
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
-from inspect import signature
 from itertools import combinations
 from typing import Any, NamedTuple, TypeVar
 
@@ -93,14 +90,14 @@ class ArrayChunks(Sequence[Chunk]):
     def __len__(self) -> int:
         return -(-int(self.X.shape[0]) // self.chunk_size)
 
-    def __getitem__(self, number: Any) -> Any:
-        """Chunk ``number``: ``(X, y)``, or ``(X, y, sample_weight)`` where there are weights.
+    def __getitem__(self, index: Any) -> Any:
+        """Chunk ``index``: ``(X, y)``, or ``(X, y, sample_weight)`` where there are weights.
 
         A slice gives the list of its chunks, all of which are in memory then.
         """
-        if isinstance(number, slice):
-            return [self[chunk] for chunk in range(*number.indices(len(self)))]
-        begin = range(0, self.X.shape[0], self.chunk_size)[number]
+        if isinstance(index, slice):
+            return [self[chunk] for chunk in range(*index.indices(len(self)))]
+        begin = range(0, self.X.shape[0], self.chunk_size)[index]
         rows = slice(begin, begin + self.chunk_size)
         X = self.X[rows]
         if isinstance(X, np.memmap):
@@ -108,7 +105,7 @@ class ArrayChunks(Sequence[Chunk]):
         return (X, *self._rest(rows))
 
     def targets(self) -> Iterator[Chunk]:
-        """Give the chunks without their X, which is not read: ``(None, y)`` and weights if any."""
+        """Yield the chunks without their X, which is not read: ``(None, y)`` and weights if any."""
         for begin in range(0, self.X.shape[0], self.chunk_size):
             yield (None, *self._rest(slice(begin, begin + self.chunk_size)))
 
@@ -229,7 +226,7 @@ def fit_chunks(
     for epoch in range(n_epochs):
         n_examples = 0
         for X, y, sample_weight in map(_parts_of, _visits(chunks, online.seed, epoch)):
-            n_rows = _n_rows(X, y)
+            n_rows = column_or_1d(y).size
             n_examples += n_rows
             if n_rows and (sample_weight is None or np.any(sample_weight)):
                 with turn(estimator, "estimator"):
@@ -276,44 +273,20 @@ def _parts_of(chunk: Any) -> tuple[Any, Any, Any]:
     return X, y, weight[0] if weight else None
 
 
-def _n_rows(X: Any, y: Any) -> int:
-    """Return rows of a chunk."""
-    n_rows, n_labels = _length(X), _length(y)
-    if n_rows is None:
-        raise ValueError(f"X of a chunk must have two dimensions, got {type(X).__name__} instead")
-    if n_rows != n_labels:
-        raise ValueError(
-            f"X and y of a chunk must have equally many rows, got {n_rows} and {n_labels} instead"
-        )
-    return n_rows
-
-
-def _length(array: Any) -> int | None:
-    """Return rows of an array or a list, None for anything else."""
-    if isinstance(array, Sequence) and not isinstance(array, str | bytes):
-        return len(array)
-    shape = getattr(array, "shape", None)
-    return int(shape[0]) if isinstance(shape, tuple) and shape else None
-
-
 def _whole_epochs(epochs: Any) -> int:
-    number = math.nan
-    with suppress(ValueError):
-        number = as_number("epochs", epochs, least=1, most=MOST_DRAWS)
-    if not number.is_integer():
-        raise ValueError(
-            f"epochs must be a positive whole number for chunks, got {shown(epochs)} instead"
-        )
-    return int(number)
+    n_epochs = as_number("epochs", epochs, least=1, most=MOST_DRAWS)
+    if not n_epochs.is_integer():
+        raise ValueError(f"epochs must be a whole number for chunks, got {shown(epochs)} instead")
+    return int(n_epochs)
 
 
 def _survey(chunks: Chunks, *, numbers: bool) -> tuple[Totals, int]:
     """Return totals of all chunks, and how many examples they have, of any weight."""
     read = chunks.targets() if isinstance(chunks, ArrayChunks) else _opened(chunks)
     parts, n_examples = [], 0
-    for X, y, sample_weight in map(_parts_of, read):
+    for _, y, sample_weight in map(_parts_of, read):
         parts.append(Totals.of(y, sample_weight, numbers=numbers))
-        n_examples += _n_rows(y if X is None else X, y)
+        n_examples += len(y)
     return Totals.sum(parts), n_examples
 
 
@@ -322,8 +295,6 @@ def _opened(chunks: Any) -> Iterator[Chunk]:
     got = type(chunks).__name__
     try:
         if callable(chunks):
-            with suppress(ValueError):  # of what has no signature
-                signature(chunks).bind()
             chunks = chunks()
             got = f"a function that returns {type(chunks).__name__}"
         if sparse.issparse(chunks):  # some of which begin to iterate, and then fail
@@ -340,8 +311,8 @@ def _visits(chunks: Chunks, seed: int, epoch: int) -> Iterator[Chunk]:
     """Return the chunks of one epoch, each read when its turn has come."""
     if isinstance(chunks, Sequence):
         # Keys of (epoch,) alone; those of the draws within a chunk are longer.
-        for number in IndexStream(len(chunks), "permutation", seed).epoch(epoch):
-            yield chunks[int(number)]
+        for index in IndexStream(len(chunks), "permutation", seed).epoch(epoch):
+            yield chunks[int(index)]
     else:
         yield from _opened(chunks)
 
@@ -458,12 +429,12 @@ class Totals(NamedTuple):
         return np.asarray(lam * weights / counts)
 
     def sizes(self, parts: Sequence[Totals]) -> np.ndarray:
-        """Tell how many examples of weight there are of each problem in each part."""
+        """Count the examples of weight of each problem in each part."""
         counts = np.zeros((self.classes.size, len(parts)))
-        for number, part in enumerate(parts):
+        for k, part in enumerate(parts):
             present = np.isin(part.classes, self.classes)  # others have no weight anywhere
             rows = np.searchsorted(self.classes, part.classes[present])
-            counts[rows, number] = part.counts[present]
+            counts[rows, k] = part.counts[present]
         return self._by_problem(counts)
 
     def _by_problem(self, of_classes: np.ndarray) -> np.ndarray:

@@ -41,7 +41,7 @@ _ROUNDS_AN_EPOCH = 4
 
 
 def _make_partition(
-    number: int,
+    block: int,
     model: Any,
     online: OnlineModel,
     n_features: int,
@@ -52,7 +52,7 @@ def _make_partition(
     X, y = validated_rows(model, X, y, reset=True)
     if X.shape[1] != n_features:  # a block need not have the shape that its collection states
         raise ValueError(
-            f"X must have {n_features} columns in every block, got {X.shape[1]} in block {number}"
+            f"X must have {n_features} columns in every block, got {X.shape[1]} in block {block}"
         )
     return online.make_chunk(X, y, *weight)
 
@@ -155,8 +155,8 @@ def fit_dask(
         online.enclose(
             client.gather(client.map(losses_at_zero, [*partitions.values()], pure=False))
         )
-    for number in range(n_rounds):
-        _make_round(client, online, partitions, sizes[:, with_rows], n_steps, number)
+    for n_done in range(n_rounds):
+        _make_round(client, online, partitions, sizes[:, with_rows], n_steps, n_done)
         with turn(estimator, "estimator"), unchanged_by_errors(estimator):
             estimator.n_features_in_ = n_features
             estimator.__dict__.pop("feature_names_in_", None)
@@ -170,7 +170,7 @@ def _make_round(
     partitions: dict[int, Any],
     sizes: np.ndarray,
     n_steps: list[int],
-    number: int,
+    n_rounds: int,
 ) -> None:
     """Take steps on every partition from the same state, and go on from the mean."""
     # A task of its own, so that the state is sent once and outlives any worker.
@@ -182,7 +182,7 @@ def _make_round(
             partition,
             part=part,
             n_steps=n_steps,
-            n_rounds=number,
+            n_rounds=n_rounds,
             pure=False,
         )
         for part, partition in partitions.items()
@@ -192,10 +192,10 @@ def _make_round(
 
 def _partitions(X: Any, y: Any, sample_weight: Any) -> tuple[list[Any], list[tuple[Any, ...]]]:
     """Return the blocks of X, and those of y and the weights, as delayed values."""
-    given = {"X": (X, 2), "y": (y, 1)}
+    arrays = {"X": (X, 2), "y": (y, 1)}
     if sample_weight is not None:
-        given["sample_weight"] = (sample_weight, 1)
-    for name, (array, ndim) in given.items():
+        arrays["sample_weight"] = (sample_weight, 1)
+    for name, (array, ndim) in arrays.items():
         is_array = hasattr(array, "to_delayed") and hasattr(array, "chunks")
         if not is_array or getattr(array, "ndim", None) != ndim:
             hint = ": pass .to_dask_array(lengths=True)" if hasattr(array, "to_dask_array") else ""
@@ -214,5 +214,5 @@ def _partitions(X: Any, y: Any, sample_weight: Any) -> tuple[list[Any], list[tup
         raise ValueError(
             f"X must be chunked along the rows only, got {X.numblocks[1]} blocks of columns instead"
         )
-    columns = [array.to_delayed().ravel().tolist() for array, _ in given.values()]
+    columns = [array.to_delayed().ravel().tolist() for array, _ in arrays.values()]
     return columns[0], list(zip(*columns[1:], strict=True))
