@@ -39,6 +39,7 @@ _GLUE = "export default { render: ({ model, el }) => renderWidget(model, el) };\
 #: Limits of the page's engine.
 _MOST_POINTS, _MOST_CLASSES, _MOST_STEPS, _FARTHEST = 2000, 4, 10_000_000, 1e6
 _FIRST_STEPS = 1000
+_TRAITS = ["points", "labels", "test", "settings", "t"]
 _KERNELS = ("linear", "rbf", "poly", "laplacian", "sigmoid")
 _RULES = {"inverse_sqrt": InverseSquareRoot, "constant": Constant, "delayed": DelayedInverse}
 #: A kernel, unless it is given, and what all panes share.
@@ -125,8 +126,7 @@ class Playground(anywidget.AnyWidget):
         What is to differ from the defaults: parameters of `PegasosSVC` that the page has (``C``,
         ``lam``, ``fit_intercept``, ``batch_size``, ``sampling``, ``projection``, ``average``,
         ``loss``), ``step``, ``seed``, and ``panes``, a list of one or two dicts with ``kernel``
-        and, where they matter, ``gamma``, ``degree`` and ``coef0``. These four by themselves make
-        one pane.
+        and, where they matter, ``gamma``, ``degree`` and ``coef0``.
 
     Attributes
     ----------
@@ -183,10 +183,11 @@ class Playground(anywidget.AnyWidget):
         self._accepted: dict[str, Any] = {}
         self._fitted: tuple[Any, list[PegasosSVC]] = {}, []
         super().__init__()
-        self.settings, self.t = _all_settings(settings), as_integer("t", t)
+        if settings.get("lam") is not None:
+            settings.setdefault("C", None)
+        self.settings, self.t = settings, as_integer("t", t)
         self.set_points([] if X is None else X, [] if y is None else y)
-        self.observe(lambda change: self._assigned(), names=["points", "labels", "test"])
-        self.observe(lambda change: self._assigned(), names=["settings", "t"])
+        self.observe(lambda change: self._assigned(), names=_TRAITS)
         self.observe(lambda change: self._edited(), names=["_page"])
         self._quiet = False
 
@@ -240,41 +241,40 @@ class Playground(anywidget.AnyWidget):
 
     def _take(self, changes: dict[str, Any]) -> None:
         """Check the traits with some changes, and make them those of the page."""
-        names = ("points", "labels", "test", "settings", "t")
         try:
-            found = _checked_traits(**{name: getattr(self, name) for name in names} | changes)
+            state = _checked_traits(**{name: getattr(self, name) for name in _TRAITS} | changes)
         except (TypeError, ValueError):
             self._write(self._accepted)
             raise
-        self._accepted = found
-        self._write(found)
+        self._accepted = state
+        self._write(state)
 
-    def _write(self, found: dict[str, Any]) -> None:
+    def _write(self, state: dict[str, Any]) -> None:
         """Write the traits without acting on it; those that are the same stay as they are."""
         before, self._quiet = self._quiet, True
         with self.hold_trait_notifications():
-            for name, value in found.items():
+            for name, value in state.items():
                 if not np.array_equal(getattr(self, name), value):
                     setattr(self, name, value)
-            if found:
-                columns = {name: found[name].tolist() for name in ("points", "labels", "test")}
-                self._page = {"state": {**columns, **found["settings"]}, "t": found["t"]}
+            if state:
+                columns = {name: state[name].tolist() for name in ("points", "labels", "test")}
+                self._page = {"state": {**columns, **state["settings"]}, "t": state["t"]}
         self._quiet = before
 
 
 # --- what may be assigned ---
 
 
-def _completed(name: str, given: Any, defaults: dict[str, Any]) -> dict[str, Any]:
-    """Add what is not given; no name may be another."""
-    if not isinstance(given, dict) or not given.keys() <= defaults.keys():
-        raise ValueError(f"{name} must be a dict of {', '.join(defaults)}, got {shown(given)}")
-    return deepcopy({**defaults, **given})
+def _completed(name: str, values: Any, defaults: dict[str, Any]) -> dict[str, Any]:
+    """Return values with the defaults of those that are missing; no name may be another."""
+    if not isinstance(values, dict) or not values.keys() <= defaults.keys():
+        raise ValueError(f"{name} must be a dict of {', '.join(defaults)}, got {shown(values)}")
+    return deepcopy({**defaults, **values})
 
 
-def _checked_settings(given: Any) -> dict[str, Any]:
+def _checked_settings(settings: Any) -> dict[str, Any]:
     """Check settings as `PegasosSVC` does, and complete them; finer limits are told by the page."""
-    settings = _completed("settings", given, _SETTINGS)
+    settings = _completed("settings", settings, _SETTINGS)
     panes, step = settings["panes"], settings["step"]
     if (settings["C"] is None) == (settings["lam"] is None):
         raise ValueError(
@@ -335,7 +335,7 @@ def _column(name: str, values: Any, kinds: str, expected: str, n_points: int) ->
 
 
 def _numbered(y: Any) -> tuple[list[Any], np.ndarray]:
-    """Return classes by name, and the number of each point's."""
+    """Return classes by name, and the index of each point's."""
     names = np.asarray(y)
     if names.ndim != 1:
         raise ValueError(f"y must be a vector of class labels, got {shown(y)} instead")
@@ -346,21 +346,6 @@ def _numbered(y: Any) -> tuple[list[Any], np.ndarray]:
             f"y must be of at most {_MOST_CLASSES} classes, got {len(classes)} instead"
         )
     return classes.tolist(), np.searchsorted(classes, names).astype(np.int64)
-
-
-def _all_settings(given: dict[str, Any]) -> dict[str, Any]:
-    """Settings as they are given to a widget, where a kernel by itself makes one pane."""
-    pane = {name: given[name] for name in _PANE if name in given}
-    others = {name: value for name, value in given.items() if name not in pane}
-    if pane:
-        if "panes" in others:
-            raise ValueError(
-                f"panes must hold the kernels where they are given, got {', '.join(pane)} as well"
-            )
-        others["panes"] = [pane]
-    if others.get("lam") is not None and "C" not in others:
-        others["C"] = None
-    return others
 
 
 # --- models ---

@@ -40,7 +40,7 @@ def test_widget_begins_with_what_is_given():
     page = widget._page
     assert (page["t"], page["state"]["points"]) == (300, X.tolist())
     assert (page["state"]["C"], page["state"]["seed"]) == (2.0, 4)
-    single = Playground(X, y, kernel="poly", degree=2, lam=0.01)
+    single = Playground(X, y, panes=[{"kernel": "poly", "degree": 2}], lam=0.01)
     assert [(model.kernel, model.lam) for model in single.estimators] == [("poly", 0.01)]
     widget.settings["panes"][0]["kernel"] = "nothing"
     assert Playground().settings["panes"][0]["kernel"] == "linear"
@@ -78,7 +78,9 @@ def test_what_is_drawn_is_in_the_traits():
 
 def test_numbers_of_numpy_are_plain_on_the_page():
     values = {"C": np.float32(2), "seed": np.int64(3), "batch_size": np.int64(2)}
-    widget = Playground(gamma=np.float64(0.5), step={"rule": "constant", "scale": np.int64(1)})
+    widget = Playground(
+        panes=[{"gamma": np.float64(0.5)}], step={"rule": "constant", "scale": np.int64(1)}
+    )
     widget.settings = {**widget.settings, **values}
     state = json.loads(json.dumps(widget._page))["state"]
     assert (state["C"], state["seed"], state["batch_size"]) == (2.0, 3, 2)
@@ -131,7 +133,7 @@ def test_what_will_not_do_is_taken_back(name, value, sentence):
         ({"X": [[0, 0]]}, "y must be given with X"),
         ({"X": [[0, 0]] * 5, "y": list("abcde")}, "y must be of at most 4 classes, got 5"),
         ({"C": 1.0, "lam": 0.1}, "C or lam must be a number and the other None"),
-        ({"kernel": "cosine"}, "kernel must be one of"),
+        ({"panes": [{"kernel": "cosine"}]}, "kernel must be one of"),
         ({"random_state": 0}, "settings must be a dict of"),
     ],
 )
