@@ -56,7 +56,7 @@ def cached(folder: str) -> Path:
 
 
 def _places(folder: str) -> Iterator[Path]:
-    """Give the folders of a set: the one below ``KPEGASOS_DATA``, if that is set, and the cache."""
+    """Yield the folders of a set: that below ``KPEGASOS_DATA``, if that is set, and the cache."""
     if root := os.environ.get("KPEGASOS_DATA"):
         yield Path(root) / folder
     yield cached(folder)
@@ -268,19 +268,12 @@ def _rows_and_labels(
     path: Path, part: str, X: NDArray[Any], y: NDArray[Any]
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     """Check one part of USPS, and return it."""
-    if X.dtype.kind not in "fiu" or X.ndim != 2 or X.shape[1] != 256:
+    is_images = X.dtype.kind in "fiu" and X.ndim == 2 and X.shape[1] == 256
+    is_labels = y.dtype.kind in "fiu" and y.shape == X.shape[:1] and np.isin(y, range(10)).all()
+    if not (is_images and is_labels and (np.abs(X) <= 1).all()):
         raise ValueError(
-            f"X_{part} in {path} must be numbers of shape (n_samples, 256), "
-            f"got {X.dtype} of shape {X.shape}"
-        )
-    if y.dtype.kind not in "fiu" or y.shape != X.shape[:1]:
-        raise ValueError(
-            f"y_{part} in {path} must be numbers of shape {X.shape[:1]}, "
-            f"got {y.dtype} of shape {y.shape}"
-        )
-    if not np.isin(y, range(10)).all() or not (np.abs(X) <= 1).all():
-        raise ValueError(
-            f"{path} must hold digits from 0 to 9 and pixels from -1 to 1, got others in {part}"
+            f"{path} must hold X_{part} of shape (n_samples, 256), pixels from -1 to 1, and as "
+            f"many digits y_{part}, got {X.dtype} of shape {X.shape}, {y.dtype} of shape {y.shape}"
         )
     return X.astype(np.float32, copy=False), y.astype(np.int64)
 

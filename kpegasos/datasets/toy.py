@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.datasets import make_circles, make_moons
 
 from kpegasos.utils.validation import as_generator, as_integer, as_number, draw_seed, shown
 
@@ -160,24 +162,10 @@ def make_gaussian_noise(
     return _shuffled(np.repeat(centres[:, None], n_features, axis=1), y, 1.0, rng)
 
 
-def _make_circles(n_samples: int, **options: Any) -> Points:
-    from sklearn.datasets import make_circles  # takes a while with all else that is there
-
-    points: Points = make_circles(n_samples, factor=0.5, **options)
-    return points
-
-
-def _make_moons(n_samples: int, **options: Any) -> Points:
-    from sklearn.datasets import make_moons
-
-    points: Points = make_moons(n_samples, **options)
-    return points
-
-
 # Each problem with the noise at which its classes just about stay apart.
 _TOY: dict[str, tuple[Callable[..., Points], float]] = {
-    "circles": (_make_circles, 0.1),
-    "moons": (_make_moons, 0.15),
+    "circles": (partial(make_circles, factor=0.5), 0.1),
+    "moons": (make_moons, 0.15),
     "xor": (make_xor, 0.05),
     "spirals": (make_spirals, 0.03),
 }
