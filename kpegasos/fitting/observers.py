@@ -107,12 +107,6 @@ class CallbackObserver(CheckpointObserver):
         )
         return bool(stop)
 
-    def tell_task(self, name: str) -> bool:
-        """Tell the callbacks of a part of the fit without a model, and hear whether it stops."""
-        task = self._fit.subcontext(task_name=name)
-        task.call_on_fit_task_begin(**self._hook_arguments)
-        return bool(task.call_on_fit_task_end(**self._hook_arguments))
-
     def end_fit(self) -> None:
         """Tell the callbacks that the fit has ended."""
         self._fit.call_on_fit_task_end(**self._hook_arguments)

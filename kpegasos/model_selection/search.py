@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kpegasos.estimators import PegasosSVC
 from kpegasos.estimators.attributes import ModelAttributes, with_counterparts
-from kpegasos.estimators.base import HtmlNoteMixin, OneVsOneMixin
+from kpegasos.estimators.base import OneVsOneMixin
 from kpegasos.estimators.bounds import Enclosed
 from kpegasos.estimators.exports import ExportMixin
 from kpegasos.estimators.kernel import PrecomputedMixin
@@ -38,7 +38,7 @@ from kpegasos.fitting.model import (
     set_model,
     unchanged_by_errors,
 )
-from kpegasos.fitting.observers import CallbackObserver, cell_bar, in_turn
+from kpegasos.fitting.observers import cell_bar, in_turn
 from kpegasos.fitting.pairs import Targets
 from kpegasos.kernels.base import takes_objects
 from kpegasos.model_selection.cells import Surface
@@ -50,7 +50,6 @@ from kpegasos.model_selection.grid import (
     make_grid,
 )
 from kpegasos.model_selection.results import (
-    KernelOutcome,
     SearchRecord,
     cv_results,
     held_out_decisions,
@@ -58,7 +57,7 @@ from kpegasos.model_selection.results import (
 )
 from kpegasos.model_selection.scoring import HeldOutScorer, calibrate, features_of, make_scorer_of
 from kpegasos.solvers.stopping import Stopper, interruptible
-from kpegasos.utils.bases import BaseEstimator, CallbackSupportMixin
+from kpegasos.utils.bases import BaseEstimator
 from kpegasos.utils.threads import at_work
 from kpegasos.utils.validation import (
     as_choice,
@@ -149,11 +148,9 @@ def _calibrates(search: Any) -> bool:
 @with_counterparts
 @dataclass(eq=False, repr=False)
 class PegasosSVCCV(
-    HtmlNoteMixin,
     PrecomputedMixin,
     ExportMixin,
     OneVsOneMixin,
-    CallbackSupportMixin,
     _SearchAttributes,
     _SearchParameters,
     BaseEstimator,
@@ -256,8 +253,8 @@ class PegasosSVCCV(
         Kernel values that the search computed.
     missing_ : list of dict
         Parameters and ``"fold"`` of each cell that has not been done.
-    status_ : {"completed", "max_time", "stopped", "interrupted"}
-        Why the search ended; "stopped" is by a callback.
+    status_ : {"completed", "max_time", "interrupted"}
+        Why the search ended.
     best_estimator_ : PegasosSVC
         The refitted model. Its fitted attributes (``support_``, ``dual_coef_``, ``intercept_``,
         ``relative_gap_`` and so on) are those of the search as well.
@@ -282,9 +279,6 @@ class PegasosSVCCV(
     Scaling of the features belongs into a `Pipeline` around the search, where it sees all
     examples. To have it fitted on the training parts alone, search with `GridSearchCV` over a
     pipeline with `PegasosSVC`.
-
-    scikit-learn's callbacks are told of a task for each kernel, once its cells are done, and of the
-    refit. One that stops a task stops the search, and the best of the complete cells is chosen.
 
     Ctrl-C stops a search: the estimator gets all attributes of the cells that are done, without a
     refitted model, and ``KeyboardInterrupt`` is raised. A second Ctrl-C raises at once and leaves
@@ -349,7 +343,6 @@ class PegasosSVCCV(
         stopper = Stopper()
         with interruptible(stopper), unchanged_by_errors(self):
             stopper.presses_kept = 0  # there is nothing to wait for yet
-            callbacks = CallbackObserver.of(self, X, y, sample_weight)
             settings, facts = _settings_of(self), parameters_read_later(self)
             X_as_passed = X
             X, y = self._validate(X, y, reset=True)
@@ -359,16 +352,12 @@ class PegasosSVCCV(
             stopper.limit(settings.max_time)
             stopper.presses_kept = 1
             with at_work(settings.n_jobs):
-                _solve(plan, settings, stopper, callbacks)
+                _solve(plan, settings, stopper)
             attributes = _attributes_of(plan, stopper)
             if self.refit and "best_params_" in attributes and not stopper.interrupted:
                 stopper.presses_kept = 0  # the fit of the model bears the first itself
                 attributes.update(_refitted(plan, stopper))
                 stopper.presses_kept = math.inf
-                if callbacks is not None:
-                    callbacks.tell_task("refit")
-            if callbacks is not None:
-                callbacks.end_fit()
             # Nothing may come between the model and the end of the fit.
             stopper.presses_kept = math.inf
             set_model(self, {**attributes, "_fitted": facts})
@@ -609,26 +598,9 @@ def _make_plan(
     return _Plan(search, X, y, weight, grid, folds, targets, score, record)
 
 
-def _solve(
-    plan: _Plan, settings: Settings, stopper: Stopper, callbacks: CallbackObserver | None
-) -> None:
+def _solve(plan: _Plan, settings: Settings, stopper: Stopper) -> None:
     """Solve all cells, and score those that come."""
     search, grid, folds, record = plan.search, plan.grid, plan.folds, plan.record
-    told = callbacks
-
-    def on_kernel(outcome: KernelOutcome) -> None:
-        nonlocal told
-        record.take(outcome, grid, folds, plan.score)
-        # Other threads may still end kernels when one has failed or stopped the search.
-        observer, told = told, None
-        if observer is not None:
-            if observer.tell_task("kernel"):
-                stopper.fail()
-            else:
-                told = observer
-
-    if callbacks is not None:
-        callbacks.begin_fit(len(grid.kernels) + 1)  # the refit
     assert settings.tol is not None
     name = type(search).__name__
     # Folds share a kernel's values; each takes some of them again.
@@ -645,7 +617,7 @@ def _solve(
             cache_mb=search.cache_mb,
             row_dtype=search.row_dtype,
             stopper=stopper,
-            on_kernel=on_kernel,
+            on_kernel=lambda outcome: record.take(outcome, grid, folds, plan.score),
             on_cells=advance,
         ).solve()
 
@@ -657,7 +629,7 @@ def _attributes_of(plan: _Plan, stopper: Stopper) -> dict[str, Any]:
     if record.done.all() or stopper.interrupted:
         status = "interrupted" if stopper.interrupted else "completed"
     else:
-        status = stopper.reason() or "max_time"
+        status = "max_time"
     attributes: dict[str, Any] = {
         "classes_": classes,
         "cv_results_": cv_results(record, grid),

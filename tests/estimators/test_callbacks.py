@@ -5,7 +5,6 @@ import warnings
 import numpy as np
 import pytest
 from models import BOTH, assert_same_model
-from search_cases import blobs, small
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
@@ -14,17 +13,16 @@ from kpegasos import LinearPegasosSVC, PegasosSVC
 
 
 class Recorder:
-    """Notes every hook; stops the fit at the end of the task that is the last to be seen.
+    """Notes every hook; stops the fit at the end of the checkpoint that is the last to be seen.
 
     Parameters
     ----------
     stop_after : int, default=None
-        How many tasks of the name are seen; all of them if None.
-    task : str, default="checkpoint"
+        How many checkpoints are seen; all of them if None.
     """
 
-    def __init__(self, stop_after=None, task="checkpoint"):
-        self.stop_after, self.task = stop_after, task
+    def __init__(self, stop_after=None):
+        self.stop_after = stop_after
         self.events, self.given, self.models = [], [], []
 
     def setup(self, estimator, context):
@@ -42,7 +40,7 @@ class Recorder:
     ):
         self.events.append(f"end {context.task_name}")
         self.given.append((X, y, metadata))
-        if context.task_name == self.task:
+        if context.task_name == "checkpoint":
             self.models.append(fitted_estimator)
             return len(self.models) == self.stop_after
         return None
@@ -116,36 +114,14 @@ def test_callback_sees_the_model_so_far_and_may_end_the_fit(Estimator, n_classes
 
 
 @pytest.mark.parametrize(
-    ("model", "task"),
-    [(PegasosSVC(epochs=3), "checkpoint"), (LinearPegasosSVC(), "checkpoint"), (small(), "kernel")],
-    ids=["kernel", "linear", "search"],
+    "model", [PegasosSVC(epochs=3), LinearPegasosSVC()], ids=["kernel", "linear"]
 )
-def test_failing_callback_is_torn_down_and_leaves_the_model_before(model, task):
+def test_failing_callback_is_torn_down_and_leaves_the_model_before(model):
     (X, y), failing = data(), Failing()
     before = model.set_params(random_state=0).fit(X, y).decision_function(X)
     model.set_params(random_state=1).set_callbacks(failing)
     with pytest.raises(RuntimeError, match="this callback fails"):
         model.fit(X, y)
     np.testing.assert_array_equal(model.decision_function(X), before)
-    assert failing.events == ["setup", "begin fit", f"begin {task}", "teardown"]
+    assert failing.events == ["setup", "begin fit", "begin checkpoint", "teardown"]
     assert model.set_callbacks().fit(X, y).score(X, y) > 0.5
-
-
-# --- scikit-learn's callbacks on a search ---------------------------------------------------------
-
-
-def test_hooks_come_in_pairs():
-    recorder = Recorder()
-    small().set_callbacks(recorder).fit(*blobs())
-    kernels = ["begin kernel", "end kernel"] * 2
-    fit = ["begin fit", *kernels, "begin refit", "end refit", "end fit"]
-    assert recorder.events == ["setup", *fit, "teardown"]
-
-
-def test_callback_stops_the_search():
-    X, y = blobs()
-    search = small(gammas=[0.02, 0.2, 1.0]).set_callbacks(Recorder(1, "kernel"))
-    search.fit(X, y)
-    assert search.status_ == "stopped"
-    assert 0 < len(search.missing_) < 18
-    assert search.predict(X).shape == y.shape

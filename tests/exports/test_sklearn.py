@@ -1,7 +1,6 @@
 """`to_sklearn`: fitted estimators of scikit-learn with the same predictions."""
 
 import pickle
-import re
 
 import numpy as np
 import pandas as pd
@@ -113,14 +112,6 @@ def test_model_of_to_sklearn_can_be_calibrated_and_fitted_anew_and_knows_names()
     assert calibrated.predict_proba(pd.DataFrame(new, columns=list("abcd"))).shape == (len(new), 2)
 
 
-# --- the line that HTML of an estimator has below scikit-learn's diagram --------------------------
-
-
-def note_of(model):
-    """The last element, without its tags."""
-    return re.sub(r".*<div[^>]*>(.*)</div>", r"\1", model._repr_html_().splitlines()[-1])
-
-
 def test_to_sklearn_refuses_a_scikit_learn_whose_models_keep_something_else(monkeypatch):
     """Rather than to make one that fails, or predicts something else, when it is used."""
     fit = SVC.fit
@@ -137,14 +128,3 @@ def test_to_sklearn_refuses_a_scikit_learn_whose_models_keep_something_else(monk
         with pytest.raises(RuntimeError, match=r"got that of .*, which has \['_of_later'\]"):
             model.to_sklearn()
     assert isinstance(model.to_sklearn(), SVC)
-
-
-def test_html_of_a_model_has_gap_and_support():
-    (X, y, _), (X3, y3, _) = data(2), data(3)
-    model = classifier().fit(X, y)
-    gap = r"within [\d.]+% of the optimum \(certified relative gap\)"
-    assert re.fullmatch(rf"{gap} · {model.support_.size} support vectors", note_of(model))
-    assert model._repr_mimebundle_()["text/html"].endswith(f"{note_of(model)}</div>")
-    assert "largest of 3 pairs" in note_of(classifier().fit(X3, y3))
-    assert note_of(classifier("sigmoid").fit(X, y)).startswith("no certified gap · ")
-    assert "support vectors" not in classifier()._repr_html_()
