@@ -32,7 +32,7 @@ import uuid
 import warnings
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
@@ -133,6 +133,8 @@ def compiled(
             return function
         if type(dispatcher) is _CPUDispatcher:
             dispatcher.__class__ = _InnerDispatcher if inner else _Dispatcher
+            part = compiled(fastmath, inner=True, error_model=error_model)
+            dispatcher.part = (lambda: dispatcher) if inner else cache(partial(part, function))
         if not inner and (room := _room_of(function)) in SOURCES:
             _keep(dispatcher, room)
         return dispatcher
@@ -173,11 +175,18 @@ class _Part(_JITCodeLibrary):
 
     _is_part = False
 
+    def add_ir_module(self, ir_module: Any) -> None:
+        """Add code, but no way in from C for what the interpreter cannot call either."""
+        if ir_module.name != "cfunc_wrapper" or self._has_ways_in():
+            super().add_ir_module(ir_module)
+
+    def _has_ways_in(self) -> bool:
+        defined = [each for each in self._final_module.functions if not each.is_declaration]
+        return any(each.name.startswith(_WAYS_IN) for each in defined)
+
     def finalize(self) -> None:
         """Link what the function calls; optimise and compile only what Python can call."""
-        functions = self._final_module.functions
-        defined = [each.name for each in functions if not each.is_declaration]
-        self._is_part = not any(name.startswith(_WAYS_IN) for name in defined)
+        self._is_part = not self._has_ways_in()
         super().finalize()
         if not self._is_part:
             self._set_environments()
@@ -261,6 +270,19 @@ class _Dispatcher(_CPUDispatcher):
     """A dispatcher that compiles what it calls as a part of it, and says so where that is long."""
 
     targetctx: Any
+    part: Callable[[], Any]
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Compile for a caller; a function of the package becomes a part of its caller."""
+        return super(_Dispatcher, self._called()).get_call_template(args, kws)
+
+    def get_overload(self, sig: Any) -> Any:
+        """Return what a caller calls."""
+        return super(_Dispatcher, self._called()).get_overload(sig)
+
+    def _called(self) -> Any:
+        own, now = _codegen(), getattr(self.targetctx, "_internal_codegen", None)
+        return self.part() if own is not None and now is own else self
 
     def compile(self, sig: Any) -> Any:
         """Compile for some types, or load what was compiled."""
