@@ -202,17 +202,19 @@ def data_radius(
     >>> data_radius(np.array([[3.0, 4.0], [1.0, 0.0]]), "rbf", gamma=2.0)
     1.0
     """
-    made = make_kernel(kernel, **parameters)
-    if not made.positive_definite:
-        raise ValueError(f"kernel must be positive semi-definite, got {made!r} instead")
+    kernel = make_kernel(kernel, **parameters)
+    if not kernel.positive_definite:
+        raise ValueError(f"kernel must be positive semi-definite, got {kernel!r} instead")
     X, scaling = canonical_rows(X), check_scaling(intercept_scaling)
     if not X.shape[0]:
         raise ValueError("X must have at least one row, got none")
     check_magnitude(X)
     with np.errstate(over="ignore", invalid="ignore"):
-        largest = float(np.max(made.diag(X)))
+        largest = float(np.max(kernel.diag(X)))
     if not np.isfinite(largest):
-        raise ValueError(f"kernel must have finite values on X, got {largest} for {made!r} instead")
+        raise ValueError(
+            f"kernel must have finite values on X, got {largest} for {kernel!r} instead"
+        )
     return float(np.sqrt(largest + scaling**2))
 
 

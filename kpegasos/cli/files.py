@@ -35,7 +35,7 @@ _SKOPS, _ZIP = ".skops", b"PK"
 
 
 def is_table(path: str) -> bool:
-    """Tell by its name whether a file is a table, whose columns have names."""
+    """Return whether a file is a table, whose columns have names, by its ending."""
     return path != STANDARD and table_ending(path) is not None
 
 
@@ -133,7 +133,7 @@ def write_model(path: str, model: Any) -> None:
 
 @contextmanager
 def plain_file(path: str) -> Iterator[str]:
-    """Give the path of a plain file with the content of a pipe, or of the standard input."""
+    """Yield the path of a plain file with the content of a pipe, or of the standard input."""
     if path != STANDARD and not is_stream(path):
         yield path
         return

@@ -84,7 +84,7 @@ def _heed_signals() -> None:
     signal.signal(signal.SIGTERM, _as_ctrl_c)
 
 
-def _as_ctrl_c(number: int, frame: Any) -> None:
+def _as_ctrl_c(signum: int, frame: Any) -> None:
     handler = signal.getsignal(signal.SIGINT)
     if not callable(handler):
         raise KeyboardInterrupt
@@ -105,7 +105,7 @@ def _warnings_as_lines(options: argparse.Namespace) -> Iterator[None]:
 
 
 def _say(options: argparse.Namespace, error: Any) -> None:
-    """Say what is wrong, in one line and in words of the program."""
+    """Print what is wrong, in one line and in words of the program."""
     text = str(error)
     if isinstance(error, OSError) and error.strerror:
         place = "" if error.filename is None else f"{error.filename}: "
@@ -276,12 +276,12 @@ def _make_parser(command: str) -> argparse.ArgumentParser:
 
 def _prepared(arguments: Sequence[str]) -> list[str]:
     """Bring LIBSVM's ``-w1 5`` into a form that argparse knows."""
-    words, found = list(arguments), []
+    words, options = list(arguments), []
     while words:
         word = words.pop(0)
         is_weight = word.startswith("-w") and word != "-w" and words
-        found.append(f"--weight={word[2:]}={words.pop(0)}" if is_weight else word)
-    return found
+        options.append(f"--weight={word[2:]}={words.pop(0)}" if is_weight else word)
+    return options
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -296,13 +296,13 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     if command == "help" and rest:
         command, rest = rest[0], ["--help"]
     if command in COMMANDS:
-        given = argparse.Namespace(command=command)
-        return _make_parser(command).parse_intermixed_args(_prepared(rest), given)
+        options = argparse.Namespace(command=command)
+        return _make_parser(command).parse_intermixed_args(_prepared(rest), options)
     if command == "--version":
         print(f"kpegasos {kpegasos.__version__}")
         raise SystemExit(0)
-    asked = command in ("help", "--help", "-h")
+    is_help = command in ("help", "--help", "-h")
     names = "\n".join(f"  {name:<9}{summary}" for name, (summary, _) in COMMANDS.items())
     usage = "usage: kpegasos COMMAND [options] [files], or kpegasos help COMMAND"
-    print(f"{usage}\n\n{names}", file=sys.stdout if asked else sys.stderr)
-    raise SystemExit(0 if asked else MISUSED)
+    print(f"{usage}\n\n{names}", file=sys.stdout if is_help else sys.stderr)
+    raise SystemExit(0 if is_help else MISUSED)

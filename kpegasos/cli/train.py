@@ -86,7 +86,7 @@ def _estimator(options: argparse.Namespace, y: np.ndarray) -> Any:
 
 
 def _give_probabilities(model: Any, X: Any, y: np.ndarray, options: argparse.Namespace) -> None:
-    """Give a fitted model sigmoids of held-out decisions."""
+    """Fit sigmoids to held-out decisions, and make them part of a fitted model."""
     fewest = int(np.unique(y, return_counts=True)[1].min())
     folds = folds_for(y, min(max(fewest, 2), _MOST_FOLDS), options.random_state, option="-b")
     alike = clone(model)
@@ -112,8 +112,8 @@ def _cross_validate(model: Any, X: Any, y: np.ndarray, options: argparse.Namespa
 
 def given_parameters(options: argparse.Namespace, estimator: Any) -> dict[str, Any]:
     """Pick the options that are parameters of an estimator and given, by their `dest`."""
-    known, given = estimator.get_params(), vars(options).items()
-    return {name: value for name, value in given if name in known and value is not None}
+    names = estimator.get_params().keys() & vars(options).keys()
+    return {name: value for name in names if (value := getattr(options, name)) is not None}
 
 
 def with_scaling(estimator: Any, scale: str | None, X: Any) -> Any:
@@ -144,17 +144,17 @@ def class_weight_of(weights: list[tuple[str, float]], y: np.ndarray) -> dict[Any
     UsageError
         If a label is a text, and those of the data are numbers.
     """
-    found = {}
+    factors = {}
     for text, factor in weights:
         try:
             label = text if y.dtype.kind == "U" else float(text)
         except ValueError:
             raise UsageError(f"-w{text} must name a class, and classes are numbers") from None
         if label in y:
-            found[y[y == label][:1].tolist()[0]] = factor
+            factors[y[y == label][:1].tolist()[0]] = factor
         else:
             warnings.warn(f"no example has the label {text} of -w{text}", stacklevel=1)
-    return found or None
+    return factors or None
 
 
 def folds_for(
@@ -194,14 +194,14 @@ def is_interrupted(model: Any, work: Callable[[], object]) -> bool:
 
 
 def gap_text(gap: float) -> str:
-    """Say a certified relative gap, rounded up so that what it bounds is true."""
+    """Describe a certified relative gap, rounded up so that what it bounds is true."""
     if math.isnan(gap):
         return "without a certified gap"
     return f"within {100.6 * gap:.3g}% of the optimum (certified)"
 
 
 def closing_line(model: Any, seconds: float, tol: float) -> str:
-    """Say how good a fitted model is, and what it took.
+    """Describe how good a fitted model is, and what it took.
 
     Such as "objective 0.0521, within 0.8% of the optimum (certified), 39 support vectors, 1.3 s";
     of several pairs of classes the largest gap, and how many are larger than was asked for.
@@ -231,7 +231,7 @@ def facts_of_model(model: Any) -> dict[str, Any]:
 
 
 def _report(model: Any, place: str, facts: dict[str, Any], options: argparse.Namespace) -> None:
-    """Say what has come of it, on the standard output if nothing else goes there."""
+    """Print what has come of it, on the standard output if nothing else goes there."""
     out = sys.stderr if place == STANDARD else sys.stdout
     if options.json:
         files.print_json({"model": place, **facts, **facts_of_model(model)}, out)

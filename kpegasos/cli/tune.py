@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _report(search: PegasosSVCCV, seconds: float, options: argparse.Namespace) -> None:
-    """Say what was found, on the standard output if nothing else goes there.
+    """Print what was found, on the standard output if nothing else goes there.
 
     A line for each cell, and last that of LIBSVM's grid.py, such as "8.0 0.03125 94.8": the chosen
     values and the percentage of held-out examples that are right.

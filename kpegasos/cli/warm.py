@@ -26,7 +26,7 @@ def run(options: argparse.Namespace) -> int:
         cell_bar(not options.quiet, "compile", len(FITS), unit="kinds of fits") as advance,
     ):
         try:  # a pool would wait for all fits
-            for done in as_completed([pool.submit(fit, number) for number in range(len(FITS))]):
+            for done in as_completed([pool.submit(fit, index) for index in range(len(FITS))]):
                 done.result()
                 advance(1)
         except BaseException as error:
@@ -73,9 +73,9 @@ def examples(kind: str, *, regression: bool) -> tuple[Any, np.ndarray]:
     return (sparse.csr_matrix(X) if kind.startswith("sparse") else X), y
 
 
-def fit(number: int) -> None:
+def fit(index: int) -> None:
     """Make the fits of a kind, with the intercepts that it has, and predict."""
-    name, parameters, kinds = FITS[number]
+    name, parameters, kinds = FITS[index]
     regression = name.endswith("SVR")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the data are noise

@@ -177,12 +177,12 @@ def _label_place(names: list[str], label: str) -> int | None:
     """Find the column of labels; None if there is none."""
     if label == "none":
         return None
-    found = [at for at, name in enumerate(names) if name.strip().lower() in _LABELS]
+    places = [at for at, name in enumerate(names) if name.strip().lower() in _LABELS]
     if label != "auto":
-        found = [at for at, name in enumerate(names) if label in (name, str(at))][:1]
-    if len(found) > 1 or (not found and label != "auto"):
+        places = [at for at, name in enumerate(names) if label in (name, str(at))][:1]
+    if len(places) > 1 or (not places and label != "auto"):
         raise ValueError(f"the column of labels must be one of {names[:20]}, got {label!r}")
-    return found[0] if found else None
+    return places[0] if places else None
 
 
 def _numbers(frame: Any) -> Any:

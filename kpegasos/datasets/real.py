@@ -519,11 +519,11 @@ def fetch(name: Any) -> tuple[Path, ...]:
     ValueError
         If there is no set of that name, or the content of a file is not that of the set.
     """
-    known = _SETS[as_choice("name", name, _SETS)]
+    source, files = _SETS[as_choice("name", name, _SETS)]
     try:
-        for file in known.files:
+        for file in files:
             if file.sha256:
                 fetched(name, *file)
-        return tuple(require(name, file.name) for file in known.files)
+        return tuple(require(name, file.name) for file in files)
     except FileNotFoundError as error:
-        raise FileNotFoundError(f"{error}; it comes from {known.source}") from None
+        raise FileNotFoundError(f"{error}; it comes from {source}") from None

@@ -248,13 +248,13 @@ class _TextModel:
         self.different = np.array([-np.expm1(n * log_absent).sum() for n in self.draws])
         self.mean = density * n_features
         # Fraction of the documents that hold a word. Its inverse weights the word.
-        found = -np.expm1(np.interp(self.mean, self.different, self.draws) * log_absent)
+        shares = -np.expm1(np.interp(self.mean, self.different, self.draws) * log_absent)
         self.idf = np.empty(n_features, np.float32)
-        self.idf[self.column] = 1 - np.log(found)
+        self.idf[self.column] = 1 - np.log(shares)
 
-    def block(self, number: int) -> tuple[sparse.csr_matrix, NDArray[np.int64]]:
+    def block(self, index: int) -> tuple[sparse.csr_matrix, NDArray[np.int64]]:
         """Draw the rows of one block."""
-        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(number,)))
+        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(index,)))
         topic = rng.integers(2, size=_BLOCK)
         spread = 0.5
         wanted = self.mean * np.exp(spread * rng.standard_normal(_BLOCK) - spread**2 / 2)
@@ -265,10 +265,10 @@ class _TextModel:
         sign = 2 * topic - 1
         second = 2 * rng.random(row.size, np.float32) - 1 > self.tilt[pair] * sign[row]
         word = np.minimum(2 * pair + second, self.n_features - 1)
-        found = np.sort(row * self.n_features + self.column[word])
-        first = np.flatnonzero(np.diff(found, prepend=-1))
-        count = np.diff(first, append=found.size)
-        row, column = np.divmod(found[first], self.n_features)
+        entries = np.sort(row * self.n_features + self.column[word])
+        first = np.flatnonzero(np.diff(entries, prepend=-1))
+        count = np.diff(first, append=entries.size)
+        row, column = np.divmod(entries[first], self.n_features)
         values = (1 + np.log(count.astype(np.float32))) * self.idf[column]
         ends = np.bincount(row, minlength=_BLOCK).cumsum()
         norms = np.sqrt(np.bincount(row, values * values, minlength=_BLOCK))

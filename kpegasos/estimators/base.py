@@ -119,7 +119,7 @@ class BasePegasos(ExportMixin, CallbackSupportMixin, RunParameters, ModelAttribu
         return model
 
     def _decide(self, X: Any) -> np.ndarray:
-        """Give decisions of all binary models for validated rows, of shape (n_samples, n_pairs)."""
+        """Return decisions of all pairs for validated rows, of shape (n_samples, n_pairs)."""
         raise NotImplementedError
 
     def _set_aside(
@@ -198,12 +198,12 @@ class BasePegasos(ExportMixin, CallbackSupportMixin, RunParameters, ModelAttribu
             known["_states_origin"] = origin
 
         def attributes(fit: Fit, results: Results) -> dict[str, Any]:
-            found = self._attributes(fit, targets, results)
+            of_examples = self._attributes(fit, targets, results)
             if settings.free_intercept:
                 intervals = np.array(results.column("intercept_interval"))
-                found["intercept_interval_"] = intervals + getattr(targets, "offset", 0.0)
-            vectors = self._vectors(fit, found["support_"], results)
-            return self._completed({**known, **found, **vectors})
+                of_examples["intercept_interval_"] = intervals + getattr(targets, "offset", 0.0)
+            vectors = self._vectors(fit, of_examples["support_"], results)
+            return self._completed({**known, **of_examples, **vectors})
 
         seed = draw_seed(self.random_state)
         return Fit(X, pairs, rows, settings, seed, states, known, attributes, in_step)
@@ -274,8 +274,8 @@ def couple(of_pairs: np.ndarray, n_classes: int) -> np.ndarray:
         return np.column_stack((1.0 - of_pairs[:, 0], of_pairs[:, 0]))
     n_samples = len(of_pairs)
     r = np.zeros((n_samples, n_classes, n_classes))
-    for number, (i, j) in enumerate(combinations(range(n_classes), 2)):
-        r[:, i, j], r[:, j, i] = of_pairs[:, number], 1.0 - of_pairs[:, number]
+    for k, (i, j) in enumerate(combinations(range(n_classes), 2)):
+        r[:, i, j], r[:, j, i] = of_pairs[:, k], 1.0 - of_pairs[:, k]
     other_way = r.transpose(0, 2, 1)
     Q = -other_way * r
     classes = np.arange(n_classes)
@@ -295,18 +295,18 @@ _VOTED_TOGETHER = 64 * tuning.MEBIBYTE // 32
 
 
 def set_sigmoids(estimator: Any, sigmoids: Sigmoids) -> None:
-    """Give a fitted classifier a ``predict_proba``, by sigmoids of the decisions of its pairs."""
+    """Set sigmoids of the decisions of pairs, so that a classifier has a ``predict_proba``."""
     estimator._sigmoids = np.array([sigmoids.slopes, sigmoids.offsets])
 
 
 def _has_log_odds(estimator: Any) -> bool:
-    """Tell whether decisions of a classifier are log-odds."""
+    """Return whether decisions of a classifier are log-odds."""
     loss = fitted(estimator, "loss")
     return isinstance(loss, Logistic) or (isinstance(loss, str) and loss == "log_loss")
 
 
 def _gives_probabilities(estimator: Any) -> bool:
-    """Tell whether decisions are log-odds, or a file has said what they are."""
+    """Return whether decisions are log-odds, or a file has said what they are."""
     if _has_log_odds(estimator) or hasattr(estimator, "_sigmoids"):
         return True
     raise AttributeError(
@@ -491,7 +491,7 @@ class OneVsOneMixin(BoundsMixin, ClassifierMixin, ClassifierAttributes, Classifi
         return certain
 
     def _is_decided(self, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-        """Tell where all decisions of pairs within these bounds give the same class."""
+        """Return where all decisions of pairs within these bounds give the same class."""
         n_classes = len(self.classes_)
         if n_classes == 2:
             return np.asarray((lower[:, 0] > 0.0) | (upper[:, 0] <= 0.0))

@@ -27,7 +27,7 @@ class Enclosed(NamedTuple):
 
     Attributes
     ----------
-    own : ndarray of shape (n_samples, n_pairs)
+    decisions : ndarray of shape (n_samples, n_pairs)
         By which the model predicts.
     closest, rounding : ndarray of shape (n_samples, n_pairs)
         The same with as little rounding as there can be, and a bound of it.
@@ -35,7 +35,7 @@ class Enclosed(NamedTuple):
         No ``‖φ(x)‖²`` is larger.
     """
 
-    own: np.ndarray
+    decisions: np.ndarray
     closest: np.ndarray
     rounding: np.ndarray
     squared_norms: np.ndarray
@@ -105,7 +105,7 @@ _BOUNDED_TOGETHER = 64 * tuning.MEBIBYTE // 128
 def bounds_of_pairs(
     estimator: Any, X: Any, diagonal: Any
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Give ends for decisions of the exact solution and of the model, some rows at a time.
+    """Yield ends for decisions of the exact solution and of the model, some rows at a time.
 
     Parameters
     ----------
@@ -124,11 +124,11 @@ def bounds_of_pairs(
     for top in range(0, max(1, X.shape[0]), height):
         part = slice(top, top + height)
         some = None if diagonal is None else diagonal[part]
-        own, closest, rounding, squared_norms = estimator._enclosed(X[part], some)
+        decisions, closest, rounding, squared_norms = estimator._enclosed(X[part], some)
         error = (1.0 + 16.0 * EPS) * np.sqrt(squared_norms)[:, None] * radius + rounding
         error += 4.0 * EPS * (np.abs(closest) + np.abs(estimator.intercept_))
         error[np.isnan(error)] = np.inf
-        yield np.minimum(own, closest - error), np.maximum(own, closest + error)
+        yield np.minimum(decisions, closest - error), np.maximum(decisions, closest + error)
 
 
 #: Rows of which nearly nothing may be certain by chance, and what is nearly nothing.
@@ -141,7 +141,7 @@ def warn_of_gap(
     ends: tuple[np.ndarray, np.ndarray],
     is_decided: Callable[[np.ndarray, np.ndarray], np.ndarray],
 ) -> None:
-    """Say which ``tol`` would make most predictions certain where nearly none is.
+    """Warn which ``tol`` would make most predictions certain where nearly none is.
 
     Parameters
     ----------

@@ -57,23 +57,23 @@ def to_sklearn(estimator: Any, model: Model) -> Any:
         common[name] = fitted(estimator, name)
     is_linear = not hasattr(estimator, "kernel")
     is_one = model.classes is None or model.classes.size == 2
-    made = (_linear if is_linear and is_one else _libsvm)(estimator, model, common)
-    made.n_features_in_ = model.n_features
+    exported = (_linear if is_linear and is_one else _libsvm)(estimator, model, common)
+    exported.n_features_in_ = model.n_features
     if model.classes is not None:
-        made.classes_ = model.classes.copy()
+        exported.classes_ = model.classes.copy()
     if hasattr(estimator, "feature_names_in_"):
-        made.feature_names_in_ = estimator.feature_names_in_
-    return made
+        exported.feature_names_in_ = estimator.feature_names_in_
+    return exported
 
 
 def _linear(_: Any, model: Model, parameters: dict[str, Any]) -> Any:
     from sklearn.svm import LinearSVC, LinearSVR
 
-    made = (LinearSVR if model.classes is None else LinearSVC)(**parameters)
+    svm = (LinearSVR if model.classes is None else LinearSVC)(**parameters)
     coef = model.vectors.toarray() if sparse.issparse(model.vectors) else model.vectors
     coef = np.array(coef[0] if model.classes is None else coef, dtype=np.float64)
-    vars(made).update(coef_=coef, intercept_=model.intercept.copy(), n_iter_=0)
-    return made
+    vars(svm).update(coef_=coef, intercept_=model.intercept.copy(), n_iter_=0)
+    return svm
 
 
 def _libsvm(estimator: Any, model: Model, parameters: dict[str, Any]) -> Any:
@@ -81,17 +81,17 @@ def _libsvm(estimator: Any, model: Model, parameters: dict[str, Any]) -> Any:
 
     parameters["kernel"] = "precomputed"
     if model.kernel is not None:
-        name, own = named_kernel(model.kernel) or (None, {})
+        name, values = named_kernel(model.kernel) or (None, {})
         kernel = KernelFunction(model.kernel) if name is None else KERNELS[name][0]
-        parameters |= {"kernel": kernel, **own}
+        parameters |= {"kernel": kernel, **values}
     if model.classes is not None:
         shape, ties = estimator._votes()
         parameters |= {"decision_function_shape": shape, "break_ties": ties}
-    made = (SVR if model.classes is None else SVC)(**parameters)
+    svm = (SVR if model.classes is None else SVC)(**parameters)
     # The weights of a linear model; among sparse vectors SVC takes dense and sparse rows.
     vectors = model.vectors if hasattr(estimator, "kernel") else sparse.csr_matrix(model.vectors)
-    _set_libsvm_model(made, model._replace(vectors=vectors))
-    return made
+    _set_libsvm_model(svm, model._replace(vectors=vectors))
+    return svm
 
 
 #: What models of LIBSVM keep under names that are not public, in scikit-learn 1.6 to 1.9.
@@ -118,10 +118,10 @@ def _set_libsvm_model(svm: Any, model: Model) -> None:
     """Make an SVC or SVR, whose parameters are those of the kernel, a fitted one, of this model."""
     kind: Any = type(svm)
     _check_private_names(kind)
-    n_vectors, classes, given = model.dual_coef.shape[1], model.classes, model.vectors is None
+    n_vectors, classes, precomputed = model.dual_coef.shape[1], model.classes, model.vectors is None
     of_callable = callable(svm.kernel)
     places = np.arange(n_vectors) if model.support is None or of_callable else model.support
-    vectors: Any = np.empty((n_vectors, 0)) if given or of_callable else model.vectors
+    vectors: Any = np.empty((n_vectors, 0)) if precomputed or of_callable else model.vectors
     dual_coef: Any = np.array(model.dual_coef, dtype=np.float64, order="C")
     if is_sparse := sparse.issparse(vectors):
         vectors = sparse.csr_matrix(vectors, dtype=np.float64)
@@ -139,13 +139,13 @@ def _set_libsvm_model(svm: Any, model: Model) -> None:
         support_vectors_=vectors,
         dual_coef_=dual_coef,
         intercept_=model.intercept.copy(),
-        shape_fit_=(model.n_features,) * 2 if given else (n_vectors, model.n_features),
+        shape_fit_=(model.n_features,) * 2 if precomputed else (n_vectors, model.n_features),
         fit_status_=0,
         n_iter_=np.zeros(model.intercept.size, dtype=np.int32),
         _n_support=np.array(n_support, dtype=np.int32),
         _dual_coef_=flips * dual_coef,
         _intercept_=flips * model.intercept,
-        _gamma=0.0 if given or of_callable or svm.kernel == "linear" else float(svm.gamma),
+        _gamma=0.0 if precomputed or of_callable or svm.kernel == "linear" else float(svm.gamma),
         _sparse=is_sparse,
         _probA=np.empty(0),
         _probB=np.empty(0),

@@ -153,12 +153,12 @@ class KernelEstimator(PrecomputedMixin, KernelValueParameters, BasePegasos, Kern
     ) -> tuple[KernelRows, dict[str, Any]]:
         if self._is_precomputed():
             return KernelRows(None, check_gram(X), pairs, settings), {"_kernel": None}
-        kernel, given = self.kernel, settings.own
+        kernel, values = self.kernel, settings.own
         if isinstance(kernel, str):
             check_magnitude(X)
-            parameters = {"degree": given["degree"], "coef0": given["coef0"]}
+            parameters = {"degree": values["degree"], "coef0": values["coef0"]}
             if "gamma" in parameters_of(kernel):  # a pass over X
-                parameters["gamma"] = scale_gamma(given["gamma"], X)
+                parameters["gamma"] = scale_gamma(values["gamma"], X)
             kernel = make_kernel(kernel, **parameters)
         else:
             kernel = make_kernel(kernel)
@@ -174,7 +174,7 @@ class KernelEstimator(PrecomputedMixin, KernelValueParameters, BasePegasos, Kern
         return {"support_vectors_": vectors}
 
     def _completed(self, model: dict[str, Any]) -> dict[str, Any]:
-        """Give a model of centred rows the intercept of rows as they are, too."""
+        """Add the intercept for rows as they are to a model of centred rows."""
         if "_centre" not in model:
             return model
         coefs, centre = model["dual_coef_"], model["_centre"].astype(np.float64)
@@ -183,10 +183,10 @@ class KernelEstimator(PrecomputedMixin, KernelValueParameters, BasePegasos, Kern
         at_centre = kernel_decision(
             model["_kernel"], centre[None], vectors, coefs, n_support=n_support
         )
-        own, intervals = model["intercept_"], model["intercept_interval_"]
+        centred, intervals = model["intercept_"], model["intercept_interval_"]
         return model | {
-            "_centred_intercept": own,
-            "intercept_": own - at_centre[0],
+            "_centred_intercept": centred,
+            "intercept_": centred - at_centre[0],
             "intercept_interval_": intervals - at_centre.T,
         }
 
@@ -216,7 +216,7 @@ class KernelEstimator(PrecomputedMixin, KernelValueParameters, BasePegasos, Kern
         return finite_decisions(decisions)
 
     def _enclosed(self, X: Any, diagonal: np.ndarray | None) -> Enclosed:
-        own, constant = self._decide(X), squared_constant(self)
+        decisions, constant = self._decide(X), squared_constant(self)
         coefs, n_support = self._coefficients()
         if takes_objects(self._kernel):
             check_diagonal(diagonal, wanted=False)
@@ -224,21 +224,25 @@ class KernelEstimator(PrecomputedMixin, KernelValueParameters, BasePegasos, Kern
             coefs = coefs if n_support is None else pair_coefficients(coefs, n_support)
             largest = float(self._kernel.diag(vectors).max()) if len(vectors) else 0.0
             sizes = np.outer(np.sqrt(largest * squares) + constant, np.abs(coefs).sum(axis=1))
-            return Enclosed(own, own, (len(vectors) + 8.0) * EPS * sizes, squares + constant)
+            return Enclosed(
+                decisions, decisions, (len(vectors) + 8.0) * EPS * sizes, squares + constant
+            )
         model = self._exported()
         check_diagonal(diagonal, wanted=model.kernel is None)
         if diagonal is not None:
             sizes = gram_decision(np.abs(X) + constant, self.support_, np.abs(coefs), n_support)
-            return Enclosed(own, own, (coefs.shape[1] + 8.0) * EPS * sizes, diagonal + constant)
-        kernel, closest, vectors = model.kernel, own, model.vectors
+            return Enclosed(
+                decisions, decisions, (coefs.shape[1] + 8.0) * EPS * sizes, diagonal + constant
+            )
+        kernel, closest, vectors = model.kernel, decisions, model.vectors
         assert kernel is not None
         if bounds_rounding(kernel):
             X, vectors = (rows.astype(np.float64, copy=False) for rows in (X, vectors))
         if vectors.dtype != model.vectors.dtype:
             closest = kernel_decision(kernel, X, vectors, coefs, n_support=n_support)
             closest += self.intercept_
-        found = decision_rounding(kernel, X, vectors, coefs, constant, n_support)
-        return Enclosed(own, closest, *found)
+        rounding, squares = decision_rounding(kernel, X, vectors, coefs, constant, n_support)
+        return Enclosed(decisions, closest, rounding, squares)
 
     @property
     @of_one_model

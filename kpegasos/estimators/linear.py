@@ -51,15 +51,15 @@ class LinearEstimator(BasePegasos):
         return {"coef_": coef[0] if is_regressor(self) else coef}
 
     def _completed(self, model: dict[str, Any]) -> dict[str, Any]:
-        """Give a model of centred rows the intercept of rows as they are."""
+        """Put the intercept for rows as they are in the place of that of centred rows."""
         if "_centre" not in model:
             return model
-        at_centre, own = np.atleast_2d(model["coef_"]) @ model["_centre"], model["intercept_"]
-        intercept = own - at_centre
+        at_centre, centred = np.atleast_2d(model["coef_"]) @ model["_centre"], model["intercept_"]
+        intercept = centred - at_centre
         return model | {
             "intercept_": intercept,
             "intercept_interval_": model["intercept_interval_"] - at_centre[:, None],
-            "_rounded_off": own - (intercept + at_centre),
+            "_rounded_off": centred - (intercept + at_centre),
         }
 
     def __sklearn_tags__(self) -> Any:
@@ -107,11 +107,11 @@ class LinearEstimator(BasePegasos):
 
     def _enclosed(self, X: Any, diagonal: np.ndarray | None) -> Enclosed:
         check_diagonal(diagonal, wanted=False)
-        own, (coef, _), added = self._decide(X), self._weights(), (X.shape[1] + 8.0) * EPS
+        decisions, (coef, _), added = self._decide(X), self._weights(), (X.shape[1] + 8.0) * EPS
         norms = (1.0 + added) * FeatureRows(X, canonical=True).squared_norms()
         squares = coef.power(2) if sparse.issparse(coef) else coef**2
         sizes = np.outer(np.sqrt(norms), np.sqrt(squares.sum(axis=1)))
-        return Enclosed(own, own, added * sizes, norms + squared_constant(self))
+        return Enclosed(decisions, decisions, added * sizes, norms + squared_constant(self))
 
     def _weights(self) -> tuple[Any, np.ndarray]:
         """Check and return weights of shape (n_pairs, n_features) and intercepts."""

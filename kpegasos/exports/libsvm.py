@@ -228,11 +228,11 @@ def _rows(model: Model) -> Iterator[str]:
     places: Any = model.support
     rows = sparse.csr_matrix(model.dual_coef.T.shape if model.kernel is None else model.vectors)
     rows = rows.sorted_indices()
-    for number, coefs in enumerate(model.dual_coef.T.tolist()):
-        cut = slice(rows.indptr[number], rows.indptr[number + 1])
+    for k, coefs in enumerate(model.dual_coef.T.tolist()):
+        cut = slice(rows.indptr[k], rows.indptr[k + 1])
         columns, values = rows.indices[cut].tolist(), rows.data[cut].tolist()
         entries = [f"{c + 1}:{v!r}" for c, v in zip(columns, values, strict=True) if v]
-        entries = [f"0:{places[number] + 1}"] if model.kernel is None else entries
+        entries = [f"0:{places[k] + 1}"] if model.kernel is None else entries
         yield " ".join([*map(repr, coefs), *entries])
 
 
@@ -313,8 +313,8 @@ def read_libsvm(
         except ValueError as error:
             raise ValueError(f"{place}, line {lines.number}: {error}") from None
     width, needed = n_features or vectors.shape[1], vectors.shape[1]
-    told = f"n_features must be at least {needed}, the largest index in {place}, got {width}"
-    _require(width >= needed, told)
+    message = f"n_features must be at least {needed}, the largest index in {place}, got {width}"
+    _require(width >= needed, message)
     vectors.resize(vectors.shape[0], width)
     name, kind, names = KERNELS.get(header["kernel_type"][0], (GIVEN, None, ()))
     parameters = {each: header[each][0] for each in names}
@@ -384,49 +384,49 @@ def _numbers(words: list[str], kind: type, least: float, message: str) -> list[A
         numbers = [kind(word) for word in words]
     except ValueError:
         raise ValueError(message) from None
-    known = all(max(least, -most) <= number <= most for number in numbers)
-    _require(known and "_" not in "".join(words), message)
+    fits = all(max(least, -most) <= number <= most for number in numbers)
+    _require(fits and "_" not in "".join(words), message)
     return numbers
 
 
 def _read_header(lines: _Lines, kinds: tuple[str, ...]) -> dict[str, list[Any]]:
     """Read all lines up to the one that says ``SV``; return what each holds by its name."""
     choices = {"svm_type": kinds, "kernel_type": (*KERNELS, GIVEN)}
-    found: dict[str, list[Any]] = {}
+    header: dict[str, list[Any]] = {}
     for name, *words in (line or [""] for line in lines):
         if name == "SV":
             break
         got = f"got {shown(' '.join(words))} instead"
-        known = name in (*choices, *_READ) and name not in found
-        _require(known, f"must begin with a name that LIBSVM has, and once, got {shown(name)}")
+        is_new = name in (*choices, *_READ) and name not in header
+        _require(is_new, f"must begin with a name that LIBSVM has, and once, got {shown(name)}")
         if name in choices:
             names = ", ".join(choices[name])
             _require(" ".join(words) in choices[name], f"{name} must be one of {names}, {got}")
-        found[name] = words
+        header[name] = words
         if name in _READ:
             kind, least = _READ[name]
             expected = "whole" if kind is int else "finite"
             limit = f" of at least {least:g}" if abs(least) < LARGEST_INT else ""
             message = f"{name} must be {expected} numbers{limit}, {got}"
-            found[name] = _numbers(words, kind, least, message)
+            header[name] = _numbers(words, kind, least, message)
     else:
         raise ValueError("the file must have a line 'SV' after its header, got its end")
     sizes = dict.fromkeys((*choices, "nr_class", "total_sv", "rho"), 1)
-    of_kernel = KERNELS.get(" ".join(found.get("kernel_type", ())))
+    of_kernel = KERNELS.get(" ".join(header.get("kernel_type", ())))
     sizes |= dict.fromkeys(of_kernel[2] if of_kernel else (), 1)
-    if found.get("svm_type", [""])[0] in CLASSIFIERS:
-        (k,) = found.get("nr_class") or [2]
-        curves = _PROBABILITIES if found.keys() & set(_PROBABILITIES) else ()
+    if header.get("svm_type", [""])[0] in CLASSIFIERS:
+        (k,) = header.get("nr_class") or [2]
+        curves = _PROBABILITIES if header.keys() & set(_PROBABILITIES) else ()
         sizes |= {"label": k, "nr_sv": k, **dict.fromkeys(("rho", *curves), k * (k - 1) // 2)}
     else:
-        found["nr_class"], found["nr_sv"], found["label"] = [2], found.get("total_sv", []), [0]
+        header["nr_class"], header["nr_sv"], header["label"] = [2], header.get("total_sv", []), [0]
     for name, size in sizes.items():
-        n = len(found.get(name, ()))
+        n = len(header.get(name, ()))
         _require(n == size, f"the header must have {size} entries of {name}, got {n}")
-    labels, total, counted = found["label"], found["total_sv"][0], sum(found["nr_sv"])
+    labels, total, counted = header["label"], header["total_sv"][0], sum(header["nr_sv"])
     _require(len(set(labels)) == len(labels), "label must name each class once")
     _require(counted == total, f"nr_sv must sum to total_sv, {total}, got {counted}")
-    return found
+    return header
 
 
 def _read_vectors(lines: _Lines, header: dict[str, list[Any]]) -> tuple[np.ndarray, Any]:
@@ -435,23 +435,23 @@ def _read_vectors(lines: _Lines, header: dict[str, list[Any]]) -> tuple[np.ndarr
     Those of a precomputed kernel have an entry in the column of their example.
     """
     n_coefs, total = header["nr_class"][0] - 1, header["total_sv"][0]
-    given = header["kernel_type"] == [GIVEN]
-    entries = "'0:' and a number" if given else "'index:value', indices ascending"
+    precomputed = header["kernel_type"] == [GIVEN]
+    entries = "'0:' and a number" if precomputed else "'index:value', indices ascending"
     coefs, indices, data, ends = array("d"), array("i"), array("d"), array("q", [0])
     for words in filter(None, lines):
         _require(len(ends) <= total, f"the file must end after {total} support vectors")
         got = shown(" ".join(words))
         message = f"must be {n_coefs} coefficients and {entries} from 1 on, got {got} instead"
-        own = _numbers(words[:n_coefs], float, -math.inf, message)
+        row_coefs = _numbers(words[:n_coefs], float, -math.inf, message)
         parts = [word.partition(":") for word in words[n_coefs:]]
-        columns = _numbers([head for head, _, _ in parts], int, not given, message)
-        tails, kind = [tail for _, _, tail in parts], int if given else float
-        values = _numbers(tails, kind, 1 if given else -math.inf, message)
-        if given:
+        columns = _numbers([head for head, _, _ in parts], int, not precomputed, message)
+        tails, kind = [tail for _, _, tail in parts], int if precomputed else float
+        values = _numbers(tails, kind, 1 if precomputed else -math.inf, message)
+        if precomputed:
             columns, values = values, [1.0] * (columns == [0])
         ascend = all(one < other for one, other in pairwise(columns))
-        _require(ascend and len(columns) == len(values) and len(own) == n_coefs, message)
-        coefs.extend(own)
+        _require(ascend and len(columns) == len(values) and len(row_coefs) == n_coefs, message)
+        coefs.extend(row_coefs)
         indices.extend(columns)
         data.extend(values)
         ends.append(len(indices))

@@ -187,5 +187,5 @@ def require_skops() -> Any:
 
 
 def _foreign_types(content: bytes) -> list[str]:
-    """Give names of the types that are not trusted."""
+    """Return names of the types that are not trusted."""
     return sorted(set(require_skops().get_untrusted_types(data=content)) - set(TRUSTED))

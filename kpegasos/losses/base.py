@@ -136,18 +136,18 @@ def check_loss(loss: Any) -> Any:
         raise ValueError(f"loss must have finite parameters, got {loss!r} instead")
     if hasattr(loss, "check"):
         loss.check()
-    found = kind(*numbers)  # floats, so that no loop is compiled twice
-    if not found.lower <= 0.0 <= found.upper:
+    loss = kind(*numbers)  # floats, so that no loop is compiled twice
+    if not loss.lower <= 0.0 <= loss.upper:
         raise ValueError(
-            f"loss must have lower <= 0 <= upper, got {found.lower:g} and {found.upper:g} instead"
+            f"loss must have lower <= 0 <= upper, got {loss.lower:g} and {loss.upper:g} instead"
         )
-    if is_foreign(found) and not found.regression:
-        probe(found, (-1.0, 1.0))
-    return found
+    if is_foreign(loss) and not loss.regression:
+        probe(loss, (-1.0, 1.0))
+    return loss
 
 
 def is_foreign(loss: Any) -> bool:
-    """Tell whether a loss is of a class from outside the package."""
+    """Return whether a loss is of a class from outside the package."""
     return not type(loss).__module__.startswith("kpegasos.")
 
 
@@ -156,12 +156,12 @@ def _check_methods(kind: type) -> None:
     optional = {"piece": ["self", "beta", "target"]} if hasattr(kind, "piece") else {}
     for name, wanted in {**_METHODS, **optional}.items():
         method = getattr(kind, name, None)
-        found = list(inspect.signature(method).parameters) if callable(method) else None
-        if found != wanted:
-            own = "none" if found is None else f"{name}({', '.join(found)})"
+        names = list(inspect.signature(method).parameters) if callable(method) else None
+        if names != wanted:
+            got = "none" if names is None else f"{name}({', '.join(names)})"
             raise TypeError(
                 f"loss must have a method {name}({', '.join(wanted)}), "
-                f"got {own} in {kind.__name__} instead"
+                f"got {got} in {kind.__name__} instead"
             )
 
 
@@ -183,10 +183,10 @@ def _constants(member: Any) -> tuple[Any, ...]:
     function = member.fget if isinstance(member, property) else member
     if not isinstance(function, FunctionType):
         return ()
-    known = function.__globals__
-    found = {name: known.get(name) for name in function.__code__.co_names}
+    outside = function.__globals__
+    used = {name: outside.get(name) for name in function.__code__.co_names}
     return tuple(
-        (name, type(each), each) for name, each in found.items() if type(each) in (bool, int, float)
+        (name, type(each), each) for name, each in used.items() if type(each) in (bool, int, float)
     )
 
 

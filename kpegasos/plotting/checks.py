@@ -20,7 +20,7 @@ Init = TypeVar("Init", bound=Callable[..., None])
 
 
 def by_name(init: Init) -> Init:
-    """Tell who gives a display an estimator and data which method takes these."""
+    """Refuse what comes without a name, and tell which method takes an estimator and data."""
 
     @wraps(init)
     def checked(self: Any, *unnamed: Any, **numbers: Any) -> None:
@@ -172,10 +172,10 @@ def points(name: str, values: Any) -> NDArray[np.float64]:
     ValueError
         If they are none, or not finite.
     """
-    found = np.empty((0, 2)) if values is None else numbers(name, values)
-    if found.ndim != 2 or found.shape[1] != 2:
-        raise ValueError(f"{name} must have shape (n, 2), got {found.shape}")
-    return finite(name, found) if found.size else found
+    array = np.empty((0, 2)) if values is None else numbers(name, values)
+    if array.ndim != 2 or array.shape[1] != 2:
+        raise ValueError(f"{name} must have shape (n, 2), got {array.shape}")
+    return finite(name, array) if array.size else array
 
 
 def examples(name: str, values: Any) -> NDArray[np.float64]:
@@ -186,10 +186,10 @@ def examples(name: str, values: Any) -> NDArray[np.float64]:
     ValueError
         If they are none, or not finite.
     """
-    found = points(name, values)
-    if not found.size:
+    array = points(name, values)
+    if not array.size:
         raise ValueError(f"{name} must have examples, got {shown(values)} instead")
-    return found
+    return array
 
 
 def axes(ax: Any) -> Axes:

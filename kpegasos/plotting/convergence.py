@@ -253,13 +253,13 @@ class ConvergenceDisplay(AxesDisplay):
 
     def _labels(self, label: str | Sequence[str] | None) -> dict[str, str]:
         """Return the names of the curves in the legend."""
-        own = [
+        defaults = [
             _LOOKS[name][0] if name in _LOOKS else name.replace("_", " ") for name in self.curves
         ]
-        labels = own if label is None else checks.names("label", label)
-        if len(labels) != len(own):
+        labels = defaults if label is None else checks.names("label", label)
+        if len(labels) != len(defaults):
             raise ValueError(
-                f"label must name each of the {len(own)} curves, got {len(labels)} names"
+                f"label must name each of the {len(defaults)} curves, got {len(labels)} names"
             )
         return dict(zip(self.curves, labels, strict=True))
 
@@ -280,8 +280,8 @@ class ConvergenceDisplay(AxesDisplay):
         for name, values in self.curves.items():
             low, median, high = np.percentile(values, _BAND, axis=0)
             shown = np.where(median > 0, median, np.nan)
-            own = {"color": _LOOKS[name][1]} if name in _LOOKS else {}
-            style: dict[str, Any] = {**own, **line_style}
+            look = {"color": _LOOKS[name][1]} if name in _LOOKS else {}
+            style: dict[str, Any] = {**look, **line_style}
             (line,) = self.ax_.plot(self.positions, shown, label=labels[name], **style)
             self.lines_[name], self.bands_[name] = line, None
             if len(values) > 1:
@@ -322,8 +322,8 @@ def _as_list(runs: Any) -> list[Columns]:
         If they are neither, nor a sequence of these.
     """
     several = [runs] if isinstance(runs, History | Mapping) else runs
-    known = isinstance(several, Sequence) and len(several) > 0
-    if known and all(isinstance(run, History | Mapping) for run in several):
+    is_filled = isinstance(several, Sequence) and len(several) > 0
+    if is_filled and all(isinstance(run, History | Mapping) for run in several):
         return list(several)
     raise ValueError(
         f"runs must be a history, a mapping of columns or a sequence of these, got {shown(runs)}"
@@ -334,9 +334,9 @@ def _column(runs: list[Columns], name: str) -> np.ndarray:
     """Return one column of all runs, of shape (n_runs, n_checkpoints)."""
     rows = []
     for run in runs:
-        known = run.columns if isinstance(run, History) else run
-        if name not in known:
-            came = shown(list(known))
+        columns = run.columns if isinstance(run, History) else run
+        if name not in columns:
+            came = shown(list(columns))
             raise ValueError(f"runs must have the column {name!r} for x or y, got {came}")
         rows.append(np.atleast_2d(checks.numbers(f"runs[{name!r}]", run[name])))
     sizes = [row.shape[1:] for row in rows]

@@ -231,9 +231,9 @@ class DecisionRegionDisplay(AxesDisplay):
         ax = self._take_axes(ax)
         self._draw_regions()
         self.points_ = []
-        for number, label in enumerate(self.classes if len(self.X) else []):
+        for k, label in enumerate(self.classes if len(self.X) else []):
             x, y = self.X[self.y == label].T
-            look: dict[str, Any] = {"color": color_of(number), "marker": marker_of(number)}
+            look: dict[str, Any] = {"color": color_of(k), "marker": marker_of(k)}
             look |= {"edgecolors": plt.rcParams["axes.facecolor"], "linewidths": 0.3, "zorder": 2.5}
             self.points_.append(ax.scatter(x, y, s=point_size, label=class_name(label), **look))
         self._max_count = max_count
@@ -287,7 +287,7 @@ class DecisionRegionDisplay(AxesDisplay):
     def _draw_regions(self) -> None:
         """Draw the regions, and with two classes the lines."""
         n_classes, regions = self.classes.size, (self.xx, self.yy, self.values)
-        colors = [color_of(number) for number in range(n_classes)]
+        colors = [color_of(k) for k in range(n_classes)]
         self.lines_ = None
         self.surface_: Artist
         if n_classes == 2:
@@ -360,14 +360,17 @@ def _support_of(
         counts = np.ravel(counts.sum(axis=0))
     if support is not None:
         rows = checks.indices("support", support, len(points))
-        known = counts is not None and counts.size == len(points)
-        return points[rows], counts[rows] if known and counts is not None else None
+        fits = counts is not None and counts.size == len(points)
+        return points[rows], counts[rows] if fits and counts is not None else None
     vectors = _dense(getattr(estimator, "support_vectors_", np.empty((0, 2))))
     if not len(vectors):
         return vectors, None
     if counts is not None:
-        own = counts[estimator.support_]
-        return vectors, own if own.all() else None  # a polished model is not one of counts
+        of_support = counts[estimator.support_]
+        return (
+            vectors,
+            of_support if of_support.all() else None,
+        )  # a polished model is not one of counts
     if hasattr(estimator, "dual_coef_"):  # of another package
         return vectors, np.abs(_dense(estimator.dual_coef_)).sum(axis=0)
     return vectors, None

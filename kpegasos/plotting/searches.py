@@ -190,8 +190,8 @@ class RegularizationPathDisplay(AxesDisplay):
             low, high = self.values - self.standard_errors, self.values + self.standard_errors
             area: dict[str, Any] = {"color": BLUE, "alpha": 0.2, "linewidth": 0}
             self.band_ = ax.fill_between(self.Cs, low, high, label="± one standard error", **area)
-        known = self.values[np.isfinite(self.values)]
-        if known.size and 0 < 10 * known.min() <= known.max():
+        finite = self.values[np.isfinite(self.values)]
+        if finite.size and 0 < 10 * finite.min() <= finite.max():
             ax.set_yscale("log")
         ax.set(xscale="log", xlabel="C", ylabel=self.name)
         log_ticks(ax)
@@ -388,9 +388,9 @@ class ValidationSurfaceDisplay(AxesDisplay):
             This display.
         """
         ax = self._take_axes(ax)
-        known = self.scores[np.isfinite(self.scores)]
+        finite = self.scores[np.isfinite(self.scores)]
         options: dict[str, Any] = {"origin": "lower", "aspect": "auto", "cmap": "cividis"}
-        options["vmin"] = np.median(known) if known.size else None
+        options["vmin"] = np.median(finite) if finite.size else None
         self.image_ = ax.imshow(self.scores, **options)
         ax.set(xlabel="C", ylabel="γ")
         for axis, values in ((ax.xaxis, self.Cs), (ax.yaxis, self.gammas)):
@@ -552,21 +552,21 @@ def cells_of(
     for name, values in parameters.items():
         if name not in varying:
             # Values may be anything, estimators too; what is missing reads alike as well.
-            told = np.array([str(value) for value in values])
-            rows = rows[told[rows] == told[chosen or 0]]
+            texts = np.array([str(value) for value in values])
+            rows = rows[texts[rows] == texts[chosen or 0]]
     return rows, chosen, [_positive(name, parameters[name], rows) for name in varying]
 
 
 def _name_of(parameter: str, columns: list[str]) -> str:
     """Return the column of a parameter, whichever step it belongs to."""
-    found = [name for name in columns if name.split("__")[-1] == parameter]
-    found += [name for name in columns if name == f"param_{parameter}"]
-    if len(found) != 1:
+    fits = [name for name in columns if name.split("__")[-1] == parameter]
+    fits += [name for name in columns if name == f"param_{parameter}"]
+    if len(fits) != 1:
         other = "; RegularizationPathDisplay needs C only" if parameter == "gamma" else ""
         raise ValueError(
-            f"cv_results must have one parameter {parameter}, got {shown(found or columns)}{other}"
+            f"cv_results must have one parameter {parameter}, got {shown(fits or columns)}{other}"
         )
-    return found[0]
+    return fits[0]
 
 
 def _positive(name: str, values: list[Any], rows: np.ndarray) -> np.ndarray:

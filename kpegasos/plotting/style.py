@@ -59,14 +59,14 @@ def ink() -> str:
     return str(plt.rcParams["axes.edgecolor"])
 
 
-def color_of(number: int) -> str:
-    """Return the colour of a class by its number."""
-    return COLORS[number % len(COLORS)]
+def color_of(index: int) -> str:
+    """Return the colour of a class by its index."""
+    return COLORS[index % len(COLORS)]
 
 
-def marker_of(number: int) -> str:
-    """Return the marker of a class by its number: the second cue beside the colour."""
-    return _MARKERS[number % len(_MARKERS)]
+def marker_of(index: int) -> str:
+    """Return the marker of a class by its index: the second cue beside the colour."""
+    return _MARKERS[index % len(_MARKERS)]
 
 
 def class_name(label: Any) -> str:

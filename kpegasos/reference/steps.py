@@ -395,14 +395,14 @@ def _start_of(values: ArrayLike | None, size: int, radius: float) -> np.ndarray:
     """
     if values is None:
         return np.zeros(size)
-    found = as_array("start", values)
-    if found.shape != (size,):
+    start = as_array("start", values)
+    if start.shape != (size,):
         raise ValueError(
-            f"start must have a number for each of {size} features, got shape {found.shape} instead"
+            f"start must have a number for each of {size} features, got shape {start.shape} instead"
         )
-    norm = float(np.linalg.norm(found))
+    norm = float(np.linalg.norm(start))
     if not norm <= radius * (1.0 + 1e-12):  # nor NaN
         raise ValueError(
             f"start must have a norm of 1/sqrt(lam) = {radius:g} at most, got {norm:g} instead"
         )
-    return found
+    return start

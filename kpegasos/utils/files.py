@@ -36,7 +36,7 @@ def checked_path(path: str | PathLike[str]) -> Path:
 
 
 def is_stream(path: str | PathLike[str]) -> bool:
-    """Tell whether a path is a pipe or a device, whose content is given once and never whole.
+    """Return whether a path is a pipe or a device, whose content comes once and never whole.
 
     Parameters
     ----------
@@ -96,12 +96,12 @@ def write_whole(path: str | PathLike[str], parts: Iterable[bytes]) -> None:
 
 
 def is_writable(place: Path) -> bool:
-    """Tell whether a file may be written; one that nobody may is protected from root too."""
+    """Return whether a file may be written; one that nobody may is protected from root too."""
     return os.access(place, os.W_OK) and bool(place.stat().st_mode & 0o222)
 
 
 def _make_like(place: Path, earlier: os.stat_result) -> None:
-    """Give a file the owner, as far as this process may, and the mode of an earlier one."""
+    """Set owner, as far as this process may, and mode of a file to those of an earlier one."""
     with suppress(OSError, AttributeError):  # Windows has none
         os.chown(place, earlier.st_uid, earlier.st_gid)
     place.chmod(stat.S_IMODE(earlier.st_mode))

@@ -172,13 +172,13 @@ class Pace:
         return values
 
     def is_quick(self, function: Callable[[Any, Any], Any], A: Any, B: Any, size: int) -> bool:
-        """Tell whether so many values take less than a moment; by a few, if by none before."""
+        """Return whether so many values take less than a moment; by a few, if by none before."""
         if math.isnan(self._seconds_each):
             # Calls that find out, until one tells.
-            for number, shape in enumerate(((1, 1), (1, 1), (1, 8), (8, 8), (8, 64))):
+            for k, shape in enumerate(((1, 1), (1, 1), (1, 8), (8, 8), (8, 64))):
                 values = self.timed(function, A[: shape[0]], B[: shape[1]]).size
                 # A first call may compile or import, and what a small one takes is not its values.
-                tells = number > 0 and self._seconds_each * values > 0.02
+                tells = k > 0 and self._seconds_each * values > 0.02
                 if tells or self._seconds_each * size <= 0.3:
                     break
         return bool(self._seconds_each * size <= 0.3)

@@ -84,7 +84,7 @@ class _Blas:
             _set_threads(dict.fromkeys(more, 1))
 
     def end(self, crew: _Crew) -> None:
-        """Give BLAS its threads back, if nobody is at work any more."""
+        """Restore the threads of BLAS, if nobody is at work any more."""
         with self._lock:
             self._crews.discard(crew)
             if not self._crews:
@@ -114,7 +114,7 @@ def _blas_libraries() -> list[Any]:
 
 
 def _is_of_thread(library: Any) -> bool:
-    """Tell whether each thread has a number of its own, as it has for OpenBLAS over OpenMP."""
+    """Return whether each thread has a number of its own, as it has for OpenBLAS over OpenMP."""
     return library.internal_api == "openblas" and library.threading_layer == "openmp"
 
 
@@ -322,7 +322,7 @@ def lock_of(owner: Any) -> RLock:
 
 
 def is_torn(owner: Any) -> bool:
-    """Tell, once, whether a thread that ended with a fork has left an object half changed."""
+    """Return, once, whether a thread that ended with a fork has left an object half changed."""
     is_one = id(owner) in _torn
     _torn.discard(id(owner))
     return is_one

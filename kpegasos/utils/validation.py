@@ -114,18 +114,18 @@ def as_objects(X: Any) -> np.ndarray:
     """
     if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 1 and X.size:
         return X
-    given = X.to_numpy() if hasattr(X, "to_numpy") else X
-    if isinstance(given, np.ndarray) and given.ndim == 1 and given.dtype != object:
-        given = given.tolist()  # numbers and strings as others have them
+    sequence = X.to_numpy() if hasattr(X, "to_numpy") else X
+    if isinstance(sequence, np.ndarray) and sequence.ndim == 1 and sequence.dtype != object:
+        sequence = sequence.tolist()  # numbers and strings as others have them
     try:
-        is_sequence = hasattr(given, "__getitem__") and len(given) > 0
+        is_sequence = hasattr(sequence, "__getitem__") and len(sequence) > 0
     except TypeError:  # a sparse matrix, for one
         is_sequence = False
-    if isinstance(given, str | bytes | dict) or not is_sequence:
+    if isinstance(sequence, str | bytes | dict) or not is_sequence:
         raise ValueError(f"X must be a sequence of one object or more, got {shown(X)} instead")
-    objects = np.empty(len(given), dtype=object)
+    objects = np.empty(len(sequence), dtype=object)
     for place in range(objects.size):
-        objects[place] = given[place]
+        objects[place] = sequence[place]
     return objects
 
 
@@ -229,7 +229,7 @@ def largest_value(dtype: np.dtype) -> float:
 
 
 def too_large(what: str, dtype: np.dtype, largest: float) -> str:
-    """Say that the features are too large for something."""
+    """Return a sentence: the features are too large for something."""
     return (
         f"X must be small enough that {what} fit in {dtype} with room to spare, "
         f"got values up to {largest:.3g}; scale the features"
@@ -271,9 +271,9 @@ def check_gram(gram: Any) -> np.ndarray:
 
 
 def is_number(value: Any, kind: type) -> bool:
-    """Tell whether a value is a number of some kind; truth values and durations are none."""
-    own = type(value)
-    if own is int or (own is float and kind is Real):  # an abstract kind takes its time
+    """Return whether a value is a number of some kind; truth values and durations are none."""
+    type_ = type(value)
+    if type_ is int or (type_ is float and kind is Real):  # an abstract kind takes its time
         return True
     return isinstance(value, kind) and not isinstance(value, bool | np.timedelta64)
 
@@ -526,13 +526,13 @@ def _check_compressed(X: Any) -> bool:
     indices, indptr = _whole(X.indices), _whole(X.indptr)
     _agree(len(X.data) == indices.size and indptr.size == height + 1 and indptr[0] == 0)
     pieces = even_ranges(height, threads_for(0.5 * indices.size))
-    found = [0] * len(pieces)
+    faults_of = [0] * len(pieces)
 
-    def scan(number: int, first: int, last: int) -> None:
-        found[number] = _index_faults(indices, indptr, width, first, last)
+    def scan(piece: int, first: int, last: int) -> None:
+        faults_of[piece] = _index_faults(indices, indptr, width, first, last)
 
-    parallel_for(scan, [(number, *piece) for number, piece in enumerate(pieces)])
-    faults = int(np.bitwise_or.reduce(found))
+    parallel_for(scan, [(k, *ends) for k, ends in enumerate(pieces)])
+    faults = int(np.bitwise_or.reduce(faults_of))
     _agree(not faults & 4)
     if faults & 1:
         raise ValueError(
