@@ -38,7 +38,7 @@ _PART, _PAYS = 0.2, 0.05
 _PROBES, _DOUBT = 6, 1e-4
 
 
-def copied(given: Any, how: Callable[[Any], Any] = deepcopy) -> Any:
+def copied(each: Any, how: Callable[[Any], Any] = deepcopy) -> Any:
     """Return a copy of an object, or what else ``how`` makes of its contents.
 
     Raises
@@ -47,11 +47,11 @@ def copied(given: Any, how: Callable[[Any], Any] = deepcopy) -> Any:
         If it cannot.
     """
     try:
-        return how(given)
+        return how(each)
     except Exception as error:
         raise ValueError(
             f"X must hold objects that can be copied and told apart, as all that can be pickled "
-            f"can, got {shown(given)} instead"
+            f"can, got {shown(each)} instead"
         ) from error
 
 
@@ -116,17 +116,17 @@ def _numbers(name: str, returned: Any, shape: tuple[int, ...]) -> np.ndarray:
 
 
 class _Pairs:
-    """What is known of objects by their numbers, and of pairs of them.
+    """What is known of objects by their indices, and of pairs of them.
 
     The row of an object has its values with those that there were, NaN where they are unknown. A
     value is in the row of either object; where memory is short the oldest rows go.
 
     Attributes
     ----------
-    numbers : dict of str to int
+    indices : dict of str to int
         Of each object, by a digest of its contents.
     prepared : dict of int to object
-    own : dict of int to float
+    diagonal : dict of int to float
         ``k(x, x)``.
     """
 
@@ -134,20 +134,20 @@ class _Pairs:
 
     def __init__(self, most_bytes: float = 0.0) -> None:
         self._most_bytes = most_bytes
-        self.numbers: dict[str, int] = {}
+        self.indices: dict[str, int] = {}
         self.prepared: dict[int, Any] = {}
-        self.own: dict[int, float] = {}
+        self.diagonal: dict[int, float] = {}
         self.rows: dict[int, np.ndarray] = {}
 
     def row(self, one: int) -> np.ndarray:
         """Return the values of an object with all others."""
-        row = np.full(len(self.numbers), np.nan)
+        row = np.full(len(self.indices), np.nan)
         for other, values in self.rows.items():
             if one < values.size:
                 row[other] = values[one]
         kept = self.rows.get(one, row[:0])
         np.copyto(row[: kept.size], kept, where=~np.isnan(kept))
-        row[one] = self.own.get(one, np.nan)
+        row[one] = self.diagonal.get(one, np.nan)
         return row
 
     def keep(self, one: int, others: np.ndarray, values: np.ndarray) -> None:
@@ -221,9 +221,9 @@ class PairwiseKernel:
 
     def __post_init__(self) -> None:
         for name in ("function", "prepare"):
-            given = getattr(self, name)
-            if not (callable(given) or (given is None and name == "prepare")):
-                raise ValueError(f"{name} must be a function, got {shown(given)} instead")
+            function = getattr(self, name)
+            if not (callable(function) or (function is None and name == "prepare")):
+                raise ValueError(f"{name} must be a function, got {shown(function)} instead")
         as_flag("blocks", self.blocks)
         as_flag("positive_definite", self.positive_definite)
         optional(as_jobs, "n_jobs", self.n_jobs)
@@ -252,9 +252,9 @@ class PairwiseKernel:
         with lock_of(self):
             before, kept = self._pairs, _Pairs(float(self.cache_mb) * tuning.MEBIBYTE)
             kept.evaluations, kept.seconds_each = before.evaluations, before.seconds_each
-            # Fits and models that there are know objects by the numbers of before.
+            # Fits and models that there are know objects by the indices of before.
             vars(self)["_pairs"] = kept
-            for each in (before.prepared, before.own, before.rows):
+            for each in (before.prepared, before.diagonal, before.rows):
                 each.clear()
 
     def block(self, A: Any, B: Any) -> np.ndarray:
@@ -325,13 +325,13 @@ class PlacedKernel:
         digests = [copied(each, joblib.hash) for each in self._objects]
         with lock_of(kernel):
             self._pairs, self._strange = kernel._pairs, _Pairs()
-            self._numbers = np.array([self._number(digest, is_fitted) for digest in digests])
+            self._indices = np.array([self._index(digest, is_fitted) for digest in digests])
 
-    def _number(self, digest: str, is_fitted: bool) -> int:
-        """Return the number of an object, which is negative if it has not been fitted."""
-        numbers, others = self._pairs.numbers, self._strange.numbers
-        if is_fitted or digest in numbers:
-            return numbers.setdefault(digest, len(numbers))
+    def _index(self, digest: str, is_fitted: bool) -> int:
+        """Return the index of an object, which is negative if it has not been fitted."""
+        fitted, others = self._pairs.indices, self._strange.indices
+        if is_fitted or digest in fitted:
+            return fitted.setdefault(digest, len(fitted))
         return -1 - others.setdefault(digest, len(others))
 
     @property
@@ -346,7 +346,7 @@ class PlacedKernel:
     def diag(self, A: Any) -> np.ndarray:
         """``k(a, a)`` of each place, float64 of shape (n_a,)."""
         with lock_of(self.kernel):
-            return np.array([self._own(int(at)) for (at,) in A.tolist()])
+            return np.array([self._diagonal_value(int(at)) for (at,) in A.tolist()])
 
     def between(self, A: np.ndarray, other: PlacedKernel, B: np.ndarray) -> np.ndarray:
         """Return values of shape (n_a, n_b) between places A and places B of another one.
@@ -361,28 +361,28 @@ class PlacedKernel:
         if len(A) > len(B):
             return other.between(B, self, A).T
         places, others = (rows[:, 0].astype(np.int64) for rows in (A, B))
-        _, first, where = np.unique(self._numbers[places], return_index=True, return_inverse=True)
+        _, first, where = np.unique(self._indices[places], return_index=True, return_inverse=True)
         values = np.empty((first.size, others.size))
-        # A kernel that was cleared between the two numbers objects anew.
-        shared = self._pairs is other._pairs and bool((other._numbers[others] >= 0).any())
+        # A kernel that was cleared between the two counts objects anew.
+        shared = self._pairs is other._pairs and bool((other._indices[others] >= 0).any())
         for row, at in zip(values, places[first].tolist(), strict=True):
-            is_kept = shared and bool(self._numbers[at] >= 0)
+            is_kept = shared and bool(self._indices[at] >= 0)
             with lock_of(self.kernel) if is_kept else nullcontext():
                 row[:] = self._row(at, other, others, is_kept)
         return values[where]
 
     def _row(self, at: int, other: PlacedKernel, others: np.ndarray, is_kept: bool) -> np.ndarray:
         """Return values of one object with others; those with fitted ones may be kept."""
-        one, numbers, kept = int(self._numbers[at]), other._numbers[others], self._pairs
+        one, indices, kept = int(self._indices[at]), other._indices[others], self._pairs
         values = np.full(others.size, np.nan)
         if is_kept:
-            if one in numbers:
-                self._own(at)
-            values[numbers >= 0] = kept.row(one)[numbers[numbers >= 0]]
+            if one in indices:
+                self._diagonal_value(at)
+            values[indices >= 0] = kept.row(one)[indices[indices >= 0]]
         unknown = np.flatnonzero(np.isnan(values))
         if unknown.size:
             missing, first, where = np.unique(
-                numbers[unknown], return_index=True, return_inverse=True
+                indices[unknown], return_index=True, return_inverse=True
             )
             asked, new = others[unknown[first]].tolist(), np.full(missing.size, np.nan)
             try:
@@ -416,30 +416,30 @@ class PlacedKernel:
                         f"positive_definite=False if values are noisy"
                     )
             if self.kernel.diagonal is not None:
-                value, given = self._value(at, self, at), self._own(at)
-                if not abs(value - given) <= _DOUBT * max(scale, abs(value)):
+                value, stated = self._value(at, self, at), self._diagonal_value(at)
+                if not abs(value - stated) <= _DOUBT * max(scale, abs(value)):
                     raise ValueError(
                         f"diagonal must be that of the function, {value:.6g} for the first "
-                        f"object, got {given:.6g} instead"
+                        f"object, got {stated:.6g} instead"
                     )
         except ValueError:
             kept.rows.clear()  # or the next fit would take them as they are
             raise
         kept.is_probed = True
 
-    def _own(self, at: int) -> float:
+    def _diagonal_value(self, at: int) -> float:
         """Return ``k(x, x)`` of one object."""
-        number, diagonal = int(self._numbers[at]), self.kernel.diagonal
-        own = self._of(number).own
-        if number not in own:
+        index, diagonal = int(self._indices[at]), self.kernel.diagonal
+        values = self._of(index).diagonal
+        if index not in values:
             if diagonal is None:
-                own[number] = self._value(at, self, at)
+                values[index] = self._value(at, self, at)
             elif callable(diagonal):
-                given = _value_of("diagonal", diagonal, _together([self._given(at)]))
-                own[number] = float(_numbers("diagonal", given, (1,))[0])
+                returned = _value_of("diagonal", diagonal, _together([self._argument(at)]))
+                values[index] = float(_numbers("diagonal", returned, (1,))[0])
             else:
-                own[number] = float(diagonal)
-        return own[number]
+                values[index] = float(diagonal)
+        return values[index]
 
     def _value(self, at: int, other: PlacedKernel, place: int) -> float:
         """Ask the function for one value, whatever is known."""
@@ -448,17 +448,17 @@ class PlacedKernel:
         return float(out[0])
 
     def _ask(self, at: int, other: PlacedKernel, places: list[int], out: np.ndarray) -> None:
-        self.kernel.write_row(self._given(at), [other._given(each) for each in places], out)
+        self.kernel.write_row(self._argument(at), [other._argument(each) for each in places], out)
 
-    def _given(self, at: int) -> Any:
-        """Return what the function is given for an object."""
-        prepare, number = self.kernel.prepare, int(self._numbers[at])
+    def _argument(self, at: int) -> Any:
+        """Return what the function gets for an object."""
+        prepare, index = self.kernel.prepare, int(self._indices[at])
         if prepare is None:
             return self._objects[at]
-        made = self._of(number).prepared
-        if number not in made:
-            made[number] = _value_of("prepare", prepare, copied(self._objects[at]))
-        return made[number]
+        prepared = self._of(index).prepared
+        if index not in prepared:
+            prepared[index] = _value_of("prepare", prepare, copied(self._objects[at]))
+        return prepared[index]
 
-    def _of(self, number: int) -> _Pairs:
-        return self._pairs if number >= 0 else self._strange
+    def _of(self, index: int) -> _Pairs:
+        return self._pairs if index >= 0 else self._strange
