@@ -52,13 +52,21 @@ from kpegasos.utils.validation import (
 )
 
 
-class PrecomputedMixin:
-    """Tags and checks of X where it may be a kernel matrix."""
+class KernelInputMixin:
+    """Tags and checks of X where it may be a kernel matrix, or objects."""
 
     kernel: Any
+    _kernel: Any
 
     def _is_precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    def _validate(self, X: Any, y: Any = "no_validation", *, reset: bool) -> Any:
+        kernel = self.kernel if reset else self._kernel
+        if takes_objects(kernel):
+            return validated_objects(self, X, y)
+        precomputed = self._is_precomputed() if reset else kernel is None
+        return validated_rows(self, X, y, reset=reset, accept_sparse=not precomputed)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
@@ -68,13 +76,12 @@ class PrecomputedMixin:
         return tags
 
 
-class KernelEstimator(PrecomputedMixin, KernelValueParameters, BasePegasos, KernelParameters):
+class KernelEstimator(KernelInputMixin, KernelValueParameters, BasePegasos, KernelParameters):
     """An estimator whose model is a sum of kernel values."""
 
     #: LIBSVM's names of the models that become such an estimator.
     _libsvm_types: ClassVar[tuple[str, ...]]
     support_vectors_: Any
-    _kernel: Any
     _kept: Kept
     #: Of a linear kernel with a free intercept: what is taken off rows, and the intercept then.
     _centre: np.ndarray
@@ -141,12 +148,6 @@ class KernelEstimator(PrecomputedMixin, KernelValueParameters, BasePegasos, Kern
     def _coefficients(self) -> tuple[np.ndarray, np.ndarray | None]:
         """Return the support vectors' coefficients, and in SVC's layout how many each class has."""
         raise NotImplementedError
-
-    def _validate(self, X: Any, y: Any = "no_validation", *, reset: bool) -> Any:
-        if takes_objects(self.kernel if reset else self._kernel):
-            return validated_objects(self, X, y)
-        sparse = not self._is_precomputed() if reset else self._kernel is not None
-        return validated_rows(self, X, y, reset=reset, accept_sparse=sparse)
 
     def _prepare(
         self, X: Any, pairs: Pairs, settings: Settings

@@ -22,14 +22,12 @@ from kpegasos.estimators.attributes import ModelAttributes, with_counterparts
 from kpegasos.estimators.base import OneVsOneMixin
 from kpegasos.estimators.bounds import Enclosed
 from kpegasos.estimators.exports import ExportMixin
-from kpegasos.estimators.kernel import PrecomputedMixin
+from kpegasos.estimators.kernel import KernelInputMixin
 from kpegasos.exports.libsvm import Model, Sigmoids
 from kpegasos.fitting.inputs import (
     Settings,
     settings_of,
     some_weight,
-    validated_objects,
-    validated_rows,
 )
 from kpegasos.fitting.model import (
     fitted,
@@ -148,7 +146,7 @@ def _calibrates(search: Any) -> bool:
 @with_counterparts
 @dataclass(eq=False, repr=False)
 class PegasosSVCCV(
-    PrecomputedMixin,
+    KernelInputMixin,
     ExportMixin,
     OneVsOneMixin,
     _SearchAttributes,
@@ -364,17 +362,14 @@ class PegasosSVCCV(
         _report_early_end(self, settings.tol)
         return self
 
-    def _validate(self, X: Any, y: Any = "no_validation", *, reset: bool) -> Any:
-        if not reset and not hasattr(self, "best_estimator_"):
+    @property
+    def _kernel(self) -> Any:
+        if not hasattr(self, "best_estimator_"):
             raise NotFittedError(
                 "PegasosSVCCV has no model of all examples to predict with, since refit was False "
                 "or the search was stopped before it"
             )
-        kernel = self.kernel if reset else self.best_estimator_._kernel
-        if takes_objects(kernel):
-            return validated_objects(self, X, y)
-        precomputed = self._is_precomputed() if reset else kernel is None
-        return validated_rows(self, X, y, reset=reset, accept_sparse=not precomputed)
+        return self.best_estimator_._kernel
 
     # --- predict ---
 
