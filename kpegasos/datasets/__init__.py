@@ -1,6 +1,6 @@
 """Toy sets to look at, real sets to measure on, and text at the size of the papers'.
 
-Lives here: toy problems, text, images and tables, and what the program reads of files, `readers`.
+Lives here: toy problems, text, images and tables.
 Importing it reads and downloads nothing.
 May import: `kpegasos.utils`. Imported by nothing in the package but faces for people and plots.
 """
