@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_svmlight_file
 
 from kpegasos.utils.files import write_whole
-from kpegasos.utils.validation import as_choice, as_flag, as_generator, as_integer
+from kpegasos.utils.validation import as_choice, as_generator, as_integer
 
 
 class Dataset(NamedTuple):
@@ -291,7 +291,7 @@ _COVERS = (
 )
 
 
-def load_covtype(*, positive: int = 2, scale: bool = True, random_state: Any = 0) -> Dataset:
+def load_covtype(*, positive: int = 2, random_state: Any = 0) -> Dataset:
     """Load Covertype as a binary task: one class, the largest by default, against the rest.
 
     The 581,012 rows are split at random into 522,911 for training and 58,101 for testing, the
@@ -302,16 +302,14 @@ def load_covtype(*, positive: int = 2, scale: bool = True, random_state: Any = 0
     positive : int, default=2
         Class with the label +1: 2 is lodgepole pine, the largest; 1, spruce/fir, is the papers'
         "cov1", by its name and by its error (see Notes).
-    scale : bool, default=True
-        Whether to map each of the 54 columns onto [0, 1].
     random_state : int, RandomState instance or None, default=0
         Seed of the split.
 
     Returns
     -------
     Dataset
-        Dense features, label +1 for the class ``positive``, else -1; downloaded on first use (11
-        MB) if no file is at hand.
+        Dense features from 0 to 1, label +1 for the class ``positive``, else -1; downloaded on
+        first use (11 MB) if no file is at hand.
 
     Raises
     ------
@@ -330,17 +328,15 @@ def load_covtype(*, positive: int = 2, scale: bool = True, random_state: Any = 0
     (12 entries of 54) rules out columns made to have mean zero.
     """
     positive = as_integer("positive", positive, least=1, most=len(_COVERS))
-    scale = as_flag("scale", scale)
     rng = as_generator(random_state)
     text = _content("covtype")[0]
     has_names = not text[:1].isdigit()
     table = np.loadtxt(io.BytesIO(text), np.float32, delimiter=",", skiprows=int(has_names))
     y = np.where(table[:, -1] == positive, 1, -1)
     X = table[:, :-1].astype(np.float32)
-    if scale:
-        low, high = X.min(axis=0), X.max(axis=0)
-        X -= low
-        X /= np.where(high > low, high - low, 1)
+    low, high = X.min(axis=0), X.max(axis=0)
+    X -= low
+    X /= np.where(high > low, high - low, 1)
     order = rng.permutation(len(y))
     n_test = round(len(y) / 10)
     train, test = order[n_test:], order[:n_test]

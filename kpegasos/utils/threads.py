@@ -38,7 +38,7 @@ def available_threads() -> int:
     return int(_openmp_effective_n_threads())
 
 
-class _Crew:
+class _CallThreads:
     """Threads of a call: how many it may have, and how many of them have something to do."""
 
     def __init__(self, size: int) -> None:
@@ -59,42 +59,42 @@ class _Crew:
             self._busy -= 1
 
 
-_crew: ContextVar[_Crew | None] = ContextVar("kpegasos_crew", default=None)
+_threads_of_call: ContextVar[_CallThreads | None] = ContextVar("kpegasos_threads", default=None)
 
 
 class _Blas:
     """One thread for BLAS while anybody is at work, on whatever thread; then as many as before.
 
     The number is the whole process's, so that others may set it meanwhile: what they set stays.
-    Crews are held weakly: a second Ctrl-C may cut the way out of a block short.
+    Calls are held weakly: a second Ctrl-C may end a block before `end` is called.
     """
 
     def __init__(self) -> None:
-        self._crews: WeakSet[_Crew] = WeakSet()
+        self._calls: WeakSet[_CallThreads] = WeakSet()
         self._before: dict[Any, int] = {}
         self._lock = Lock()
 
-    def begin(self, crew: _Crew) -> None:
+    def begin(self, call: _CallThreads) -> None:
         """Limit BLAS, unless it is limited."""
         with self._lock:
-            self._crews.add(crew)
+            self._calls.add(call)
             numbers = {each: each.get_num_threads() for each in _blas_libraries()}
             more = {k: n for k, n in numbers.items() if n != 1 and not _is_of_thread(k)}
             self._before |= more
             _set_threads(dict.fromkeys(more, 1))
 
-    def end(self, crew: _Crew) -> None:
+    def end(self, call: _CallThreads) -> None:
         """Restore the threads of BLAS, if nobody is at work any more."""
         with self._lock:
-            self._crews.discard(crew)
-            if not self._crews:
+            self._calls.discard(call)
+            if not self._calls:
                 self._restore()
 
-    def begin_child(self, crew: _Crew | None) -> None:
-        """Forget threads that do not live on in a forked process, all but the one of a crew."""
+    def begin_child(self, call: _CallThreads | None) -> None:
+        """Forget threads that do not live on in a forked process, all but the one of a call."""
         self._lock = Lock()
-        self._crews = WeakSet() if crew is None else WeakSet([crew])
-        if crew is None:
+        self._calls = WeakSet() if call is None else WeakSet([call])
+        if call is None:
             self._restore()
 
     def _restore(self) -> None:
@@ -156,36 +156,36 @@ def at_work(n_jobs: int | None = None) -> Iterator[None]:
         # The backend of processes would warn where there can be no more of them.
         threads, _ = get_active_backend(require="sharedmem")
         size = threads.effective_n_jobs(n_jobs)
-    crew = _Crew(size)
-    token = _crew.set(crew)
+    call = _CallThreads(size)
+    token = _threads_of_call.set(call)
     own = _limit_own_blas()
     try:
-        _BLAS.begin(crew)
+        _BLAS.begin(call)
         yield
     finally:
-        _BLAS.end(crew)
+        _BLAS.end(call)
         for library, number in own:
             library.set_num_threads(number)
-        _crew.reset(token)
+        _threads_of_call.reset(token)
 
 
 def n_threads() -> int:
     """Count threads that the work of this thread may take: itself, and those that are idle."""
-    crew = _crew.get()
-    return available_threads() if crew is None else 1 + crew.idle()
+    call = _threads_of_call.get()
+    return available_threads() if call is None else 1 + call.idle()
 
 
 @contextmanager
 def idle() -> Iterator[None]:
     """Open a block in which this thread waits, so that others may do its share."""
-    crew = _crew.get()
-    if crew is not None:
-        crew.end()
+    call = _threads_of_call.get()
+    if call is not None:
+        call.end()
     try:
         yield
     finally:
-        if crew is not None:
-            crew.begin()
+        if call is not None:
+            call.begin()
 
 
 def threads_for(multiplications: float) -> int:
@@ -259,11 +259,11 @@ def parallel_for(function: Callable[..., object], pieces: Iterable[tuple[Any, ..
     others: list[Future[None]] = [Future() for _ in rest]
     failed: list[bool] = []
     work = [function]  # emptied at the end: the pool keeps what it was given for a while
-    crew = _crew.get()
-    if crew is not None:
+    call = _threads_of_call.get()
+    if call is not None:
         for other in others:
-            crew.begin()
-            other.add_done_callback(crew.end)
+            call.begin()
+            other.add_done_callback(call.end)
     # no more threads: a limit, or the interpreter is about to end
     with suppress(RuntimeError), heeding(lambda: not failed, for_good=True):
         for piece, other in zip(rest, others, strict=True):
@@ -294,7 +294,7 @@ _torn: set[int] = set()
 def _begin_child() -> None:
     """Have threads and locks anew: those of the process before do not live on."""
     _fresh_pool()
-    _BLAS.begin_child(_crew.get())
+    _BLAS.begin_child(_threads_of_call.get())
     _torn.update(key for key, lock in _locks.items() if not lock.acquire(blocking=False))
     _locks.clear()
 
@@ -331,8 +331,8 @@ def is_torn(owner: Any) -> bool:
 def turn(owner: Any, name: str) -> RLock:
     """Return the lock of an object for a block in which no other thread changes it.
 
-    The lock opens the block itself: in a method of ours a second Ctrl-C could cut the way out of
-    the block short, and leave it locked.
+    The lock opens the block itself: a second Ctrl-C in a method of ours that ends a block could
+    leave it locked.
 
     Parameters
     ----------
