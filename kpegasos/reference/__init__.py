@@ -1,7 +1,7 @@
 """Pegasos as the papers print it: a few lines of numpy, to read, to copy and to change.
 
 Lives here: the steps, linear and kernel, on draws that are given; the compiled solver's draws;
-histories of any sequence of iterates, in the form that displays draw. The step size, the slope of
+histories of any linear iterates, in the form that displays draw. The step size, the slope of
 the loss and the average are one line each.
 May import: `kpegasos.solvers`, `kpegasos.core`, `kpegasos.utils`, numpy. Knows no rows and no plot.
 

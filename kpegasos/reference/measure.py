@@ -1,4 +1,4 @@
-"""Histories of any sequence of iterates: objective, dual bound and gap at checkpoints.
+"""Histories of any linear iterates: objective, dual bound and gap at checkpoints.
 
 Where the iterates come from does not matter: `kpegasos.reference.steps`, a variant of these, or
 another algorithm. What is measured are the formulas of `kpegasos.core.problem`.
