@@ -237,10 +237,9 @@ plotting.DecisionRegionDisplay.from_estimator(iris(), X, Y) -> X must have shape
 plotting.ConvergenceDisplay.from_estimator(iris()) -> of several classes from_history takes each
 surface_of({"C": CS, "gamma": [0.5]}) -> two values ... got 3 and 1 ... Regularization
 surface_of({"C": CS, "gamma": ["scale", 0.5]}) -> number for param_gamma ... got 'scale'
-drawn("ValidationSurfaceDisplay", metric="f1") -> metric must name a column ... 'mean_test_f1'
 drawn("ValidationSurfaceDisplay", {**table(SCORES), "param_C": [1.0]}) -> of the 6 cells, got 1
 plotting.ValidationSurfaceDisplay(Cs=CS[::-1], gammas=GAMMAS, scores=SCORES) -> Cs must be
-drawn("RegularizationPathDisplay", y="speed") -> y must name a column of cv_results ... 'speed'
+drawn("RegularizationPathDisplay", y="speed") -> cv_results must have a column 'speed', got none
 plotting.RegularizationPathDisplay(Cs=CS, values=[1.0]) -> values must have an entry for each of the
 curves(y="suboptimality") -> optimum must be given ... got None
 curves(y=["gap", "dual_bound"]) -> y must name columns of one kind

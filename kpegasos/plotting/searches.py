@@ -110,7 +110,6 @@ class RegularizationPathDisplay(AxesDisplay):
         search: Any,
         *,
         y: str = "score",
-        metric: str = "score",
         ax: Axes | None = None,
         **plot_options: Any,
     ) -> RegularizationPathDisplay:
@@ -128,8 +127,6 @@ class RegularizationPathDisplay(AxesDisplay):
         y : str, default="score"
             What to show: ``"score"``, or another column of the results, such as
             ``"mean_n_support"``, ``"max_relative_gap"`` or ``"mean_fit_time"``.
-        metric : str, default="score"
-            Which score, where there are several: the end of ``mean_test_score``.
         ax : Axes, default=None
             Axes to draw on; those of a new figure if None.
         **plot_options
@@ -148,18 +145,18 @@ class RegularizationPathDisplay(AxesDisplay):
             If it is no search over numbers C, or there is no such column.
         """
         results, best_index = results_of(search)
-        scores, errors = scores_of(results, metric)
+        scores, errors = scores_of(results)
         rows, chosen, (C,) = cells_of(results, ("C",), scores, best_index)
         Cs, last = np.unique(C[::-1], return_index=True)
         at = rows[::-1][last]
         is_score = checks.name("y", y) == "score"
-        values = scores if is_score else column_of(results, y, "y", scores.size)
+        values = scores if is_score else column_of(results, y, scores.size)
         display = cls(
             Cs=Cs,
             values=values[at],
             standard_errors=errors[at] if is_score and np.isfinite(errors[at]).any() else None,
             chosen=None if chosen is None else float(C[rows == chosen][0]),
-            name=f"mean {metric.replace('_', ' ')}" if is_score else y.replace("_", " "),
+            name="mean score" if is_score else y.replace("_", " "),
         )
         return display.plot(ax, **plot_options)
 
@@ -245,8 +242,6 @@ class ValidationSurfaceDisplay(AxesDisplay):
         Their standard errors; without that of the best cell there are no dots.
     chosen : int, default=None
         Number of the chosen cell, counted along the rows; that of the highest score if None.
-    metric : str, default="score"
-        What the score is called.
 
     Attributes
     ----------
@@ -304,13 +299,11 @@ class ValidationSurfaceDisplay(AxesDisplay):
         scores: ArrayLike,
         standard_errors: ArrayLike | None = None,
         chosen: int | None = None,
-        metric: str = "score",
     ) -> None:
         self.Cs, self.gammas = checks.increasing("Cs", Cs), checks.increasing("gammas", gammas)
         self.scores = self._table("scores", scores)
         errors = np.full(self.scores.shape, np.nan) if standard_errors is None else standard_errors
         self.standard_errors = self._table("standard_errors", errors)
-        self.metric = checks.name("metric", metric)
         self.chosen = optional(as_integer, "chosen", chosen, least=0, most=self.scores.size - 1)
         self.within_ = np.zeros(self.scores.shape, dtype=bool)
         if np.isfinite(self.scores).any():
@@ -321,7 +314,7 @@ class ValidationSurfaceDisplay(AxesDisplay):
 
     @classmethod
     def from_estimator(
-        cls, search: Any, *, metric: str = "score", ax: Axes | None = None, **plot_options: Any
+        cls, search: Any, *, ax: Axes | None = None, **plot_options: Any
     ) -> ValidationSurfaceDisplay:
         """Draw the surface of a fitted search.
 
@@ -334,8 +327,6 @@ class ValidationSurfaceDisplay(AxesDisplay):
             Fitted search over C and γ with ``cv_results_``, columns as those of ``GridSearchCV`` in
             a mapping or a frame of pandas. The two may be parameters of a pipeline's step. Without
             ``best_index_``, the chosen cell is that of the highest score.
-        metric : str, default="score"
-            Which score, where there are several: the end of ``mean_test_score``.
         ax : Axes, default=None
             Axes to draw on; those of a new figure if None.
         **plot_options
@@ -354,7 +345,7 @@ class ValidationSurfaceDisplay(AxesDisplay):
             If it is no search over a grid of numbers C and γ, or there is no such score.
         """
         results, best_index = results_of(search)
-        scores, errors = scores_of(results, metric)
+        scores, errors = scores_of(results)
         rows, chosen, (C, gamma) = cells_of(results, ("C", "gamma"), scores, best_index)
         Cs, column = np.unique(C, return_inverse=True)
         gammas, line = np.unique(gamma, return_inverse=True)
@@ -368,7 +359,6 @@ class ValidationSurfaceDisplay(AxesDisplay):
             scores=tables[0],
             standard_errors=tables[1],
             chosen=int(at[0]) if at.size else None,
-            metric=metric,
         )
         return display.plot(ax, **plot_options)
 
@@ -396,8 +386,7 @@ class ValidationSurfaceDisplay(AxesDisplay):
         for axis, values in ((ax.xaxis, self.Cs), (ax.yaxis, self.gammas)):
             some = range(0, values.size, -(-values.size // 10))
             axis.set_ticks(list(some), [f"{float(f'{values[at]:.3g}'):g}" for at in some])
-        name = "mean score" if self.metric == "score" else f"mean {self.metric.replace('_', ' ')}"
-        self.colorbar_ = self.figure_.colorbar(self.image_, ax=ax, label=name, extend="min")
+        self.colorbar_ = self.figure_.colorbar(self.image_, ax=ax, label="mean score", extend="min")
         self._draw_marks(ax)
         self._add_legend(legend, *ax.get_legend_handles_labels(), **_ABOVE)
         return self
@@ -477,8 +466,8 @@ def results_of(search: Any) -> tuple[Any, int | None]:
     return results, getattr(search, "best_index_", None)
 
 
-def column_of(cv_results: Any, name: str, parameter: str, size: int | None = None) -> np.ndarray:
-    """Return the column of numbers that a parameter asks for, one for each cell.
+def column_of(cv_results: Any, name: str, size: int | None = None) -> np.ndarray:
+    """Return a column of numbers, one for each cell.
 
     Raises
     ------
@@ -486,7 +475,7 @@ def column_of(cv_results: Any, name: str, parameter: str, size: int | None = Non
         If there is no such column, or it has another length.
     """
     if name not in cv_results:
-        raise ValueError(f"{parameter} must name a column of cv_results, got {shown(name)} instead")
+        raise ValueError(f"cv_results must have a column {name!r}, got none")
     column = checks.numbers(f"cv_results[{name!r}]", cv_results[name], ndim=1)
     if size is not None:
         checks.one_for_each(f"cv_results[{name!r}]", column, size, "cells")
@@ -495,19 +484,19 @@ def column_of(cv_results: Any, name: str, parameter: str, size: int | None = Non
     return column
 
 
-def scores_of(cv_results: Any, metric: str) -> tuple[np.ndarray, np.ndarray]:
+def scores_of(cv_results: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the mean score of each cell, and its standard error, NaN of a single split.
 
     ``std_test_score`` is divided by the square root of one less than the number of splits:
     scikit-learn's deviation is that of the splits themselves, not of what they are drawn from.
     """
-    scores = column_of(cv_results, f"mean_test_{checks.name('metric', metric)}", "metric")
+    scores = column_of(cv_results, "mean_test_score")
     n_splits = 0
-    while f"split{n_splits}_test_{metric}" in cv_results:
+    while f"split{n_splits}_test_score" in cv_results:
         n_splits += 1
     if n_splits < 2:
         return scores, np.full(scores.size, np.nan)
-    deviations = column_of(cv_results, f"std_test_{metric}", "metric", scores.size)
+    deviations = column_of(cv_results, "std_test_score", scores.size)
     return scores, deviations / np.sqrt(n_splits - 1)
 
 
