@@ -68,11 +68,6 @@ from kpegasos.utils.validation import (
     warn_caller,
 )
 
-#: Parameters that the model of one fit gets as they are.
-_SHARED = (
-    "kernel", "fit_intercept", "intercept_scaling", "tol", "max_time", "cache_mb", "row_dtype",
-    "class_weight", "decision_function_shape", "break_ties", "n_jobs", "verbose", "random_state",
-)  # fmt: skip
 _WITHOUT_MODEL = (
     "%(name)s has no model of all examples to write, since refit was False or the search was "
     "stopped before it"
@@ -509,7 +504,8 @@ class _Plan(NamedTuple):
 
 def _model_of(search: Any, **chosen: Any) -> PegasosSVC:
     """Make the estimator of one fit, with the parameters that it shares with the search."""
-    shared = {"polish": True, **{name: getattr(search, name) for name in _SHARED}}
+    names = set(PegasosSVC._get_param_names()) & set(PegasosSVCCV._get_param_names())
+    shared = {"polish": True, **{name: getattr(search, name) for name in names}}
     return PegasosSVC(**{**shared, **chosen})
 
 
