@@ -242,15 +242,12 @@ def _points_for(
 class KernelExpansion:
     """``x -> K(x, support vectors) @ coefs.T``, summed in float64.
 
-    Kernel values of float32 support vectors are computed in float32, unless a decision is then
-    expected to be off by more than `MOST_ROUNDING`.
-
     Dense support vectors of a kernel of inner products are packed when they are first needed.
 
     Parameters
     ----------
-    kernel : Kernel
-    support_vectors : ndarray or CSR matrix of shape (n_support_vectors, n_features)
+    points : KernelMatrix
+        The support vectors.
     coefs : ndarray of shape (n_outputs, n_support_vectors)
         If ``n_support`` is given, of shape (n_classes - 1, n_support_vectors) in SVC's layout: the
         outputs are the pairs of classes, whose coefficients are mostly zeros.
@@ -259,13 +256,9 @@ class KernelExpansion:
     """
 
     def __init__(
-        self,
-        kernel: Kernel,
-        support_vectors: Any,
-        coefs: np.ndarray,
-        n_support: np.ndarray | None = None,
+        self, points: KernelMatrix, coefs: np.ndarray, n_support: np.ndarray | None = None
     ) -> None:
-        self.points = _points_for(kernel, support_vectors, coefs, n_support)
+        self.points = points
         self.n_outputs = _n_outputs(coefs, n_support)
         self._width = min(self.points.n_samples, _TILE_VECTORS)
         self._sums = _OutputSums(coefs, self._width, n_support)
@@ -320,6 +313,8 @@ def kernel_decision(
     few MiB of kernel values, and the features of up to 1024 rows.
 
     A kernel of inner products on dense rows decides to the same bits however many rows are given.
+    Kernel values of float32 support vectors are computed in float32, unless a decision is then
+    expected to be off by more than `MOST_ROUNDING`.
 
     Parameters
     ----------
@@ -347,7 +342,11 @@ def kernel_decision(
         )
     if support_vectors.shape[0] == 0 or X.shape[0] == 0:
         return np.zeros((X.shape[0], _n_outputs(coefs, n_support)))
-    make = partial(KernelExpansion, kernel, support_vectors, coefs, n_support)
+
+    def make() -> KernelExpansion:
+        points = _points_for(kernel, support_vectors, coefs, n_support)
+        return KernelExpansion(points, coefs, n_support)
+
     if kept is None or not _can_be_kept(kernel, support_vectors, coefs):
         return make().decide(X)
     expansion: KernelExpansion = kept.of(kernel, support_vectors, (coefs, n_support), make)

@@ -25,6 +25,8 @@ from kpegasos.kernels.base import (
     inner_products,
     parts_of,
 )
+from kpegasos.kernels.decision import KernelExpansion
+from kpegasos.kernels.functions import RBF
 from kpegasos.kernels.gemm import PackedKernel, PackedMatrix, aligned_ranges, panel_width
 from kpegasos.kernels.matrix import KernelMatrix
 from kpegasos.utils import tuning
@@ -228,6 +230,10 @@ _TILE_BYTES, _TILE_ROWS = 4 * tuning.MEBIBYTE, 512
 #: Where inner products round kernel values more than this on average, differences are taken. A few
 #: examples far from all others are no reason: sums of losses hardly see them.
 _MOST_ROUNDING = 1e-11
+#: Share of a value from which on its rounding says nothing, and the largest that is taken for zero.
+_ROUGH, _UNDERFLOW = 0.1, 1e-37
+#: Examples whose sums are looked at together.
+_TOGETHER = 8192
 
 
 def exact_products(
@@ -269,6 +275,50 @@ def exact_products(
     total[members] = sums
     rounding[members] = bounds * size + float(sizes @ bounds) + additions * _EPS * size * largest
     return total, rounding, evaluations
+
+
+def errors_of_sums(
+    values: KernelMatrix, sizes: np.ndarray, doubtful: np.ndarray, errors: np.ndarray
+) -> int:
+    """Lower bounds on the error of ``Σ c_j k(x_i, x_j)``, if the kernel is a Gaussian.
+
+    A distance that is off multiplies its value: those of points that are far from each other, as
+    most are, are off by next to nothing. So the sum of the sizes of its terms bounds a sum's error.
+
+    Parameters
+    ----------
+    values : KernelMatrix
+    sizes : ndarray of shape (n_samples,), float64
+        ``|c_j|``.
+    doubtful : ndarray of int
+        Examples in doubt.
+    errors : ndarray of shape (n_samples,), float64
+        Bounds, by the largest error of a value; those of examples in doubt are lowered.
+
+    Returns
+    -------
+    int
+        Kernel values computed.
+    """
+    support, each, evaluations = np.flatnonzero(sizes), values.factor_rounding, 0
+    if type(values.kernel) is not RBF or not support.size or each[support].max() >= _ROUGH:
+        return 0
+    doubtful = doubtful[each[doubtful] < _ROUGH]
+    # With u_i u_j for the factor that k(x_i, x_j) may be off by, a value that was computed is less
+    # than another such value times (u_i u_j)² - 1 away from the kernel's.
+    factors = 1.0 / (1.0 - np.minimum(each, _ROUGH)) ** 2
+    coefs = np.stack((sizes, sizes * factors))[:, support]
+    expansion = KernelExpansion(values.subset(support), coefs)
+    for top in range(0, doubtful.size, _TOGETHER):
+        some = doubtful[top : top + _TOGETHER]
+        plain, multiplied = expansion.decide(values.given(some)).T
+        evaluations += some.size * support.size
+        lower = factors[some] * multiplied * (1.0 + 4.0 * support.size * _EPS) - plain
+        lower += float(sizes.sum()) * _UNDERFLOW
+        if float(lower.mean()) > 0.5 * float(errors[some].mean()):
+            break  # all points are close
+        errors[some] = np.minimum(errors[some], lower)
+    return evaluations
 
 
 def _sums_of_products(values: KernelMatrix, coef: np.ndarray, support: np.ndarray) -> np.ndarray:

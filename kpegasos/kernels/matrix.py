@@ -52,6 +52,8 @@ from kpegasos.utils.validation import (
 
 #: Largest rounding error of a kernel value that is accepted.
 MOST_ROUNDING = 1e-4
+#: The same of an average one, where the largest may be more.
+_MOST_ON_AVERAGE = 1e-5
 #: What the rounding of features to float32 counts in roundings of sums: ``2 eps ‖a‖ ‖b‖``.
 _ROUNDINGS_OF_FEATURES = 4
 #: Norms and kernel values of float64 rows between which float32 takes their place: its own range,
@@ -172,7 +174,7 @@ class KernelMatrix:
             self._prepare(dtype, dtype if bounds_rounding(kernel) else given)
         self._check_sizes()
         if isinstance(kernel, InnerProductKernel) and (
-            self._rounding(kernel) > MOST_ROUNDING or not _fit(kernel, self)
+            self._is_rough(kernel) or not _fit(kernel, self)
         ):
             self._prepare(dtype, np.dtype(np.float64))
             self._check_sizes()
@@ -252,6 +254,18 @@ class KernelMatrix:
             what = f"{type(self.kernel).__name__} values"
             raise ValueError(too_large(what, self.dtype, largest_magnitude(X)))
 
+    def _is_rough(self, kernel: InnerProductKernel) -> bool:
+        """Check whether values of points that are close are off by too much.
+
+        In float32 those of few that lie far from all others may be, as certificates know it of
+        each; a model is to decide about more of them.
+        """
+        is_rough = self._rounding(kernel) > MOST_ROUNDING
+        if is_rough and self.work_dtype == np.float32 and not self._predicts:
+            average = float(self.squared_norms.mean(dtype=np.float64))
+            return kernel.rounding(self._spacing(), average) > _MOST_ON_AVERAGE
+        return is_rough
+
     def _rounding(self, kernel: InnerProductKernel) -> float:
         if self._grid is not None and kernel.translation_invariant:
             # These distances are exact; those of rows to be predicted are not.
@@ -304,6 +318,15 @@ class KernelMatrix:
             return self.work_rounding
         eps = float(np.finfo(self.dtype).eps)
         return np.asarray(self.work_rounding + 0.25 * eps * np.abs(self.diagonal))
+
+    @property
+    def factor_rounding(self) -> np.ndarray:
+        """Like `rounding`, in shares of the value; of a Gaussian, which distances multiply.
+
+        The exponent is a distance that is rounded twice more.
+        """
+        exponent = self._bound(self._spacing(), self._roundings() + 4)
+        return np.asarray(exponent + self.rounding - self.work_rounding)
 
     @property
     def expected_rounding(self) -> np.ndarray:

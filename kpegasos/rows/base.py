@@ -41,7 +41,7 @@ from kpegasos.core.state import (
 from kpegasos.core.views import KernelView, View
 from kpegasos.kernels.base import CallableKernel, Kernel
 from kpegasos.kernels.decision import Kept, gram_decision, kernel_decision
-from kpegasos.kernels.exact import exact_products
+from kpegasos.kernels.exact import errors_of_sums, exact_products
 from kpegasos.kernels.matrix import KernelMatrix
 from kpegasos.rows.budget import Grant
 from kpegasos.utils.boundary import checked_vectors, require_numbers
@@ -717,13 +717,19 @@ class KernelSource(RowSource):
         """Compute margins again, of those examples whose loss or coefficient may not be zero."""
         signed, weight = evaluated.coef * examples.signed, np.abs(examples.signed)
         size = np.abs(signed)
-        of_values = float(size.sum()) * self.rounding + float((size * self.rounding).sum())
+        each = self.rounding_of_each
+        before = float(size.sum()) * each + float(size @ each)
         intercept = evaluated.intercept or 0.0
         own = evaluated.margins - intercept
-        before = np.asarray(of_values + evaluated.additions * _EPS * self.largest)
+        others = evaluated.additions * _EPS * self.largest
         if evaluated.is_free:
-            before = before + 2.0 * _EPS * (np.abs(evaluated.margins) + abs(intercept))
+            others = others + 2.0 * _EPS * (np.abs(evaluated.margins) + abs(intercept))
         needed = signed != 0.0
+        if losses and self.exact is not None:
+            doubts = loss_errors(examples, evaluated.margins, before + others) > 0.0
+            doubtful = np.flatnonzero(doubts & ~needed)
+            self.evaluations += errors_of_sums(self.exact, size, doubtful, before)
+        before = before + others
         if losses:
             needed |= loss_errors(examples, evaluated.margins, before) > 0.0
         margins, rounding = _margins_again(self, own, signed, needed, before, evaluated.is_free)

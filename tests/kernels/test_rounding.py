@@ -28,7 +28,7 @@ from kpegasos.fitting import pairs
 from kpegasos.fitting.pairs import dtype_of_rows
 from kpegasos.kernels import RBF, Chi2, Laplacian, Linear, Polynomial, Sigmoid, make_kernel
 from kpegasos.kernels.decision import decision_rounding, kernel_decision
-from kpegasos.kernels.exact import exact_products
+from kpegasos.kernels.exact import errors_of_sums, exact_products
 from kpegasos.kernels.matrix import products_of
 from kpegasos.rows.gram import GramRows
 from kpegasos.utils import tuning
@@ -136,6 +136,31 @@ def test_exact_products_are_within_their_bounds(kernel, X, seed):
         assert (rounding <= 1e-9 * max(1.0, kernel.diag(X).max()) * np.abs(coef).sum()).all()
 
 
+@settings(max_examples=200)
+@given(point_sets(), st.sampled_from([0.05, 1.0, 30.0]), st.integers(0, 99))
+def test_sums_of_gaussians_are_within_bounds_by_what_is_close(X, gamma, seed):
+    """Those of values that are kept, by sizes of terms that are computed anew."""
+    values, n = KernelMatrix(RBF(gamma), X, row_dtype="float32"), X.shape[0]
+    coef = np.random.default_rng(seed).normal(size=n) * (np.arange(n) % 3 > 0)
+    doubtful, errors = np.flatnonzero(coef == 0.0), np.full(n, np.inf)
+    evaluations = errors_of_sums(values, np.abs(coef), doubtful, errors)
+    assert evaluations in (0, doubtful.size * np.count_nonzero(coef))
+    off = np.abs((whole(values).astype(np.longdouble) - exact(RBF(gamma), X)) @ coef)
+    assert (off <= errors).all()
+    assert np.isinf(errors[coef != 0.0]).all()
+
+
+def test_bounds_by_what_is_close_are_small_where_most_points_are_far():
+    values = KernelMatrix(RBF(1.0), clusters(3.0))
+    coef, doubtful = (np.arange(200) >= 100).astype(float), np.arange(100)
+    before = 100.0 * values.rounding + coef @ values.rounding
+    errors = before.copy()
+    assert errors_of_sums(values, coef, doubtful, errors) == 10_000
+    assert np.median(errors[:100] / before[:100]) < 0.3
+    assert_array_equal(errors[100:], before[100:])
+    assert errors_of_sums(KernelMatrix(Linear(), clusters(3.0)), coef, doubtful, errors) == 0
+
+
 @pytest.mark.parametrize("kernel", [RBF(0.7), MAPPED["distances"]])
 @pytest.mark.parametrize("far", [0.0, 30.0, 1e4])
 def test_values_of_distances_far_from_the_origin(far, kernel):
@@ -201,6 +226,19 @@ def test_arithmetic_is_float64_where_float32_rounds_too_much(kernel, least, most
         if isinstance(kernel, RBF):  # as it is with rows of float64
             matrix = KernelMatrix(kernel, clusters(far, np.float64), row_dtype="float32")
             assert (matrix.work_dtype, matrix.dtype) == (expected, np.float32)
+
+
+def test_a_few_far_examples_do_not_have_all_values_computed_in_float64():
+    """Certificates know how far off each is; what a model decides about others is not known yet."""
+    X = np.concatenate((RNG.normal(size=(5000, 2)), [[400.0, 0.0], [401.0, 0.0]])).astype("f4")
+    values = KernelMatrix(RBF(0.1), X)
+    assert values.work_dtype == np.float32
+    last = np.arange(4900, 5002)
+    true = exact(RBF(0.1), (X - X.mean(axis=0, dtype=float))[last])
+    bound = values.rounding[last, None] + values.rounding[last]
+    assert (np.abs(values.block(last, last) - true) <= bound).all()
+    assert KernelMatrix(RBF(0.1), X, predicts=True).work_dtype == np.float64
+    assert KernelMatrix(RBF(0.1), X[4000:]).work_dtype == np.float64
 
 
 def test_rounding_is_that_of_the_exponent_or_a_kernels_own():
