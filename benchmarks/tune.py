@@ -31,8 +31,6 @@ FIT_OF = {
     "FEATURE_ROWS": "cached",
     "FRESH_BYTES": "polished",
     "FEW_ROWS_MB": "not_kept",
-    "IDLE_EPOCHS": "polished",
-    "MOST_AGAIN": "polished",
     "TILE_ROWS": "cached",
     "FEWEST_ROWS": "crowded",
     "SMALL_TILE_ROWS": "cached",

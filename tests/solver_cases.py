@@ -1,6 +1,7 @@
 """Problem, rows and oracle of the solvers' tests: whatever serves the rows, the run is the same."""
 
 from functools import cache
+from unittest import mock
 
 import naive
 import numpy as np
@@ -16,6 +17,7 @@ from kpegasos.rows.cached import CachedRows
 from kpegasos.rows.gram import GramRows
 from kpegasos.solvers.pegasos import make_run
 from kpegasos.solvers.stopping import Stopper
+from kpegasos.utils import tuning
 
 
 class Countdown(Stopper):
@@ -60,12 +62,17 @@ def smallest_cache(values, **kwargs):
     return CachedRows(values, cache_mb=cached_mb_needed(values), **kwargs)
 
 
+def with_tiles(values, *, TILE_ROWS=tuning.TILE_ROWS, TILE_DRAWS=tuning.TILE_DRAWS, **kwargs):
+    with mock.patch.multiple(tuning, TILE_ROWS=TILE_ROWS, TILE_DRAWS=TILE_DRAWS):
+        return CachedRows(values, **kwargs)
+
+
 #: Every way to come by kernel rows; ``evicting`` holds 16 rows of 37.
 SOURCES = {
     "precomputed": lambda values, **kw: GramRows.from_values(values, **kw),
     "cached": CachedRows,
-    "cached_one_by_one": lambda values, **kw: CachedRows(values, tile_rows=1, **kw),
-    "cached_tiles": lambda values, **kw: CachedRows(values, tile_draws=4, **kw),
+    "cached_one_by_one": lambda values, **kw: with_tiles(values, TILE_ROWS=1, **kw),
+    "cached_tiles": lambda values, **kw: with_tiles(values, TILE_DRAWS=4, **kw),
     "evicting": smallest_cache,
 }
 #: And of the linear kernel's, rows of features.

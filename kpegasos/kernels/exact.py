@@ -300,8 +300,11 @@ def errors_of_sums(
     int
         Kernel values computed.
     """
-    support, each, evaluations = np.flatnonzero(sizes), values.factor_rounding, 0
-    if type(values.kernel) is not RBF or not support.size or each[support].max() >= _ROUGH:
+    support, evaluations = np.flatnonzero(sizes), 0
+    if type(values.kernel) is not RBF or not support.size:
+        return 0
+    each = values.factor_rounding
+    if each[support].max() >= _ROUGH:
         return 0
     doubtful = doubtful[each[doubtful] < _ROUGH]
     # With u_i u_j for the factor that k(x_i, x_j) may be off by, a value that was computed is less

@@ -477,6 +477,7 @@ class PackedKernel:
         out: np.ndarray,
         first: int = 0,
         last: int | None = None,
+        places: Any = ...,
     ) -> None:
         """Write the kernel values of some rows against a range of the examples.
 
@@ -487,6 +488,8 @@ class PackedKernel:
         out : ndarray of shape (n_rows, last - first), float32 or float64
         first, last : int
             The range, by default all examples.
+        places : ndarray of int, default=...
+            Rows of ``out`` to write to, of which there may be more than ``n_rows`` then.
 
         Raises
         ------
@@ -496,14 +499,15 @@ class PackedKernel:
         last = self.n_samples if last is None else last
         require_range("first and last", first, last, self.n_samples)
         require_shape("squared_norms", squared_norms, rows.shape[:1])
-        require_shape("out", out, (rows.shape[0], last - first))
+        height = rows.shape[0] if places is ... else out.shape[0]
+        require_shape("out", out, (height, last - first))
         if last == first or rows.shape[0] == 0:
             return
         products, squared_norms = self._matrix.products(rows), self._added(squared_norms)
 
         def some(begin: int, end: int) -> None:
             columns = out[:, begin - first : end - first]
-            self._write_range(products, squared_norms, begin, end, columns)
+            self._write_range(products, squared_norms, begin, end, columns, places)
 
         width = self._matrix.width
         n_panels = -(-last // width) - first // width
@@ -517,6 +521,7 @@ class PackedKernel:
         first: int,
         last: int,
         out: np.ndarray,
+        places: Any,
     ) -> None:
         """Write a range on one thread, by tiles that stay in a processor's cache."""
         n_rows, width = squared_norms.size, self._matrix.width
@@ -529,7 +534,7 @@ class PackedKernel:
             heed(n_rows * (end - begin))
             tile = scratch[: n_rows * (end - begin)].reshape(n_rows, end - begin)
             self.write_tile(products, squared_norms, begin, end, tile)
-            out[:, begin - first : end - first] = tile
+            out[:, begin - first : end - first][places] = tile
 
     def products(self, rows: np.ndarray) -> Products:
         """Return products of the examples with some rows, for `write_tile`."""

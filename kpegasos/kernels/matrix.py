@@ -433,7 +433,12 @@ class KernelMatrix:
     # --- values ---
 
     def write(
-        self, left: tuple[Any, np.ndarray], out: np.ndarray, first: int = 0, last: int | None = None
+        self,
+        left: tuple[Any, np.ndarray],
+        out: np.ndarray,
+        first: int = 0,
+        last: int | None = None,
+        places: Any = ...,
     ) -> None:
         """Write the kernel values of some points, from `own` or `others`, against a range of these.
 
@@ -443,6 +448,8 @@ class KernelMatrix:
         out : ndarray of shape (n_left, last - first)
         first, last : int
             The range, by default all points.
+        places : ndarray of int, default=...
+            Rows of ``out`` to write to, of which there may be more than ``n_left`` then.
         """
         last = self.n_samples if last is None else last
         if self._places is not None and self._whole is not None:
@@ -451,10 +458,10 @@ class KernelMatrix:
             for begin, end in zip([0, *ends], [*ends, chosen.size], strict=True):
                 if begin < end:
                     start = int(chosen[begin])
-                    self._whole.write(left, out[:, begin:end], start, start + end - begin)
+                    self._whole.write(left, out[:, begin:end], start, start + end - begin, places)
             return
         if self.can_pack:
-            self.packed().write(*left, out, first, last)
+            self.packed().write(*left, out, first, last, places)
             return
         # Features are copied here, or by the kernel: no more of them than that in one go.
         height = max(1, tuning.GATHER_BYTES // self.row_bytes if self.row_bytes else last - first)
@@ -462,12 +469,18 @@ class KernelMatrix:
             end = min(last, begin + height)
             columns = out[:, begin - first : end - first]
             direct = (begin, end) == (first, last) and out.dtype == self.work_dtype
+            direct &= places is ...
             values = self.between(left, self.own(slice(begin, end)), columns if direct else None)
             if values is not columns:
-                columns[...] = values
+                columns[places] = values
 
     def write_rows(
-        self, members: np.ndarray, out: np.ndarray, first: int = 0, last: int | None = None
+        self,
+        members: np.ndarray,
+        out: np.ndarray,
+        first: int = 0,
+        last: int | None = None,
+        places: Any = ...,
     ) -> int:
         """Write the kernel rows of some examples against a range of examples.
 
@@ -477,6 +490,8 @@ class KernelMatrix:
         out : ndarray of shape (n_members, last - first)
         first, last : int
             The range, by default all examples.
+        places : ndarray of int, default=...
+            See `write`.
 
         Returns
         -------
@@ -490,12 +505,14 @@ class KernelMatrix:
         """
         last = self.n_samples if last is None else last
         require_range("first and last", first, last, self.n_samples)
-        require_shape("out", out, (members.size, last - first))
+        height = members.size if places is ... else out.shape[0]
+        require_shape("out", out, (height, last - first))
         if self.products is None:
-            self.write(self.own(members), out, first, last)
-            self._check(members, slice(first, last), out)
+            self.write(self.own(members), out, first, last, places)
+            if self._is_checked:
+                self._check(members, slice(first, last), out[places])
         else:
-            self._write_from_products(members, out, slice(first, last))
+            self._write_from_products(members, out, slice(first, last), places)
         return int(members.size * (last - first))
 
     def block(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -506,7 +523,8 @@ class KernelMatrix:
             packed.write(*self.own(left), values)
             return values
         values = self.between(self.own(left), self.own(right)).astype(self.dtype, copy=False)
-        self._check(left, right, values)
+        if self._is_checked:
+            self._check(left, right, values)
         return np.ascontiguousarray(values)
 
     def between(
@@ -544,8 +562,6 @@ class KernelMatrix:
 
     def _check(self, left: np.ndarray, right: Any, values: np.ndarray) -> None:
         """Check values of a user's own kernel between examples that are on both sides."""
-        if not self._is_checked:
-            return
         column = np.full(self.n_samples, -1)
         column[right] = np.arange(values.shape[1])
         some = np.flatnonzero(column[left] >= 0)[:COMPARED]
@@ -638,16 +654,20 @@ class KernelMatrix:
             values *= -self.kernel.gamma  # type: ignore[attr-defined]
         return np.asarray(np.exp(values, out=values))
 
-    def _write_from_products(self, members: np.ndarray, out: np.ndarray, columns: slice) -> None:
+    def _write_from_products(
+        self, members: np.ndarray, out: np.ndarray, columns: slice, places: Any
+    ) -> None:
+        rows = np.arange(out.shape[0])[places]
         height = max(1, tuning.MAP_BYTES // (8 * max(1, out.shape[1])))
 
         def some(first: int, last: int) -> None:
             for top in range(first, last, height):
                 heed()
                 part = slice(top, min(last, top + height))
-                out[part] = self.from_products(members[part], columns)
+                out[rows[part]] = self.from_products(members[part], columns)
 
-        parallel_for(some, even_ranges(members.size, threads_for(tuning.MEMORY_WORK * out.size)))
+        work = tuning.MEMORY_WORK * members.size * out.shape[1]
+        parallel_for(some, even_ranges(members.size, threads_for(work)))
 
 
 def _fit(kernel: InnerProductKernel, values: KernelMatrix) -> bool:

@@ -9,6 +9,7 @@ decide which of them violate; margins are brought up to date behind.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterator
 from contextlib import nullcontext
 
@@ -35,10 +36,9 @@ from kpegasos.rows.budget import (
 from kpegasos.rows.memory import array_of
 from kpegasos.utils import tuning
 from kpegasos.utils.patience import finishing
-from kpegasos.utils.validation import as_integer, optional, shown
+from kpegasos.utils.validation import shown
 
 _PINNED = np.iinfo(np.int64).max
-_NO_SLOTS = np.empty(0, dtype=np.int64)
 
 
 class RowCache:
@@ -94,8 +94,10 @@ class RowCache:
         )
         self._owner = np.full(row_capacity, -1, dtype=np.int64)
         self._filled = 0
-        # Rows that working sets have computed, and how many not for the first time.
+        # Rows that working sets have computed, and how many not for the first time; seconds of a
+        # row at the least, and of one in memory that nobody has used before.
         self._computed, self._again = np.full(n_samples, False), 0
+        self._seconds, self._fresh_seconds = math.inf, 0.0
         self._work = np.empty((0, n_samples), values.dtype)
 
     def begin(self, t: int) -> None:
@@ -116,14 +118,24 @@ class RowCache:
         # None of the members may make room for another.
         ticks[slots[slots >= 0]] = _PINNED
         missing = np.sort(members[slots < 0])
-        idle = self._idle_slots(missing.size, t)
         self._again += int(np.count_nonzero(self._computed[missing]))
         self._computed[missing] = True
-        self.compute(missing, t, idle)
+        self.compute(missing, t, extends=self._memory_pays())
         ticks[self.view.slots[members]] = t
         return self.view
 
-    def compute(self, members: np.ndarray, t: int, slots: np.ndarray = _NO_SLOTS) -> None:
+    def _memory_pays(self) -> bool:
+        """Check whether rows computed again have cost more than the memory that was touched first.
+
+        Where a hypervisor has to find it, a fresh page costs as much as its kernel values ten times
+        over. So a large budget never costs much more than it saves. For working sets alone: draws
+        come back to an example once an epoch.
+        """
+        beyond = self._filled - tuning.FRESH_BYTES // max(1, self.view.values.strides[0])
+        touched = beyond * max(0.0, self._fresh_seconds - self._seconds)
+        return beyond <= 0 or touched < self._again * self._seconds < math.inf
+
+    def compute(self, members: np.ndarray, t: int, *, extends: bool = True) -> None:
         """Compute and keep the rows of some examples, in increasing order.
 
         Parameters
@@ -131,15 +143,21 @@ class RowCache:
         members : ndarray of int64
         t : int
             This step.
-        slots : ndarray of int64, default=()
-            Free slots, filled first.
+        extends : bool, default=True
+            Whether empty slots are filled before rows are given up.
         """
         if not members.size:
             return
-        slots = self._room_for(members.size, slots)
-        for begin in range(0, members.size, self.tile_rows):
-            part = slice(begin, begin + self.tile_rows)
+        filled, begin = self._filled, time.perf_counter()
+        slots = self._room_for(members.size, extends)
+        for top in range(0, members.size, self.tile_rows):
+            part = slice(top, top + self.tile_rows)
             self._write(members[part], slots[part])
+        seconds = (time.perf_counter() - begin) / members.size
+        if filled == self._filled:
+            self._seconds = min(self._seconds, seconds)
+        elif members.size == self._filled - filled:
+            self._fresh_seconds = 0.5 * (self._fresh_seconds + seconds)
         self._hold(members, slots, -1 - t)
 
     def compute_for_now(
@@ -185,13 +203,7 @@ class RowCache:
 
     def _write(self, members: np.ndarray, slots: np.ndarray) -> None:
         """Compute the rows of some examples, at most ``tile_rows``, into their slots."""
-        if np.all(np.diff(slots) == 1):
-            rows = self.view.values[slots[0] : slots[-1] + 1]
-            self.evaluations += self._values.write_rows(members, rows)
-        else:
-            rows = self._work_rows(members.size)
-            self.evaluations += self._values.write_rows(members, rows)
-            self.view.values[slots] = rows
+        self.evaluations += self._values.write_rows(members, self.view.values, places=slots)
 
     def _work_rows(self, n_rows: int) -> np.ndarray:
         """Memory for a tile whose rows are not kept side by side; fresh pages would cost more."""
@@ -219,32 +231,13 @@ class RowCache:
     def _evict(self, slots: np.ndarray) -> None:
         self.view.slots[self._owner[slots]] = -1
 
-    def _idle_slots(self, n_rows: int, t: int) -> np.ndarray:
-        """Free slots of rows that have long been idle: their memory costs less than fresh pages.
-
-        At most `n_rows` of them; none where little memory is in use, or many rows were computed
-        again. For working sets alone: draws come back to an example once an epoch.
-        """
-        if not n_rows:
-            return _NO_SLOTS
-        in_use = self._filled * self.view.values.strides[0]
-        most = tuning.MOST_AGAIN * np.count_nonzero(self._computed)
-        if in_use < tuning.FRESH_BYTES or self._again > most:
-            return _NO_SLOTS
+    def _room_for(self, n_rows: int, extends: bool) -> np.ndarray:
+        """Slots for new rows: empty ones, if wanted, and the least recently used."""
         age = self._ages()[: self._filled]
-        slots = np.flatnonzero(age < t - tuning.IDLE_EPOCHS * self.view.slots.size)
-        if slots.size > n_rows:
-            slots = np.sort(slots[np.argpartition(age[slots], n_rows)[:n_rows]])
-        self._evict(slots)
-        return slots
-
-    def _room_for(self, n_rows: int, slots: np.ndarray) -> np.ndarray:
-        """Slots for new rows: the given ones, then empty ones, then the least recently used."""
-        slots = np.concatenate((slots, self._free_slots(n_rows - slots.size)))
+        least = max(0, n_rows - int(np.count_nonzero(age < _PINNED)))
+        slots = self._free_slots(n_rows if extends else least)
         missing = n_rows - slots.size
         if missing:
-            age = self._ages()
-            age[slots] = _PINNED
             oldest = np.sort(np.argpartition(age, missing - 1)[:missing])
             self._evict(oldest)
             slots = np.concatenate((slots, oldest))
@@ -370,23 +363,16 @@ class TiledSteps:
     cache : RowCache
     work_bytes : int
         Memory for the kernel values of a tile's draws among each other.
-    tile_draws : int
-        Draws of a tile at the most.
     """
 
     def __init__(
-        self,
-        values: KernelMatrix,
-        kernel_offset: float,
-        cache: RowCache,
-        work_bytes: int,
-        tile_draws: int,
+        self, values: KernelMatrix, kernel_offset: float, cache: RowCache, work_bytes: int
     ) -> None:
         self._values = values
         self._kernel_offset = kernel_offset
         self._cache = cache
         self.largest_batch = math.isqrt(work_bytes // scored_bytes(values))
-        self.tile_draws = max(1, min(tile_draws, self.largest_batch))
+        self.tile_draws = max(1, min(tuning.TILE_DRAWS, self.largest_batch))
 
     def length(self, steps: Steps, most: int) -> int:
         """Return draws of the next tile: whole batches, that do not go beyond the end of the epoch.
@@ -484,10 +470,6 @@ class CachedRows(KernelSource):
         MiB for the rows kept and the tile in work together; see `make_rows`.
     intercept_scaling : float, default=0.0
         Size B of the constant feature; the kernel becomes ``K + B²``.
-    tile_rows : int, default=256
-        Rows of one tile at the most.
-    tile_draws : int, default=128
-        Draws of a tile. Data of less than eight such tiles go through their draws one by one.
 
     Raises
     ------
@@ -503,8 +485,6 @@ class CachedRows(KernelSource):
         *,
         cache_mb: float | str = "auto",
         intercept_scaling: float = 0.0,
-        tile_rows: int | None = None,
-        tile_draws: int | None = None,
     ) -> None:
         if not isinstance(values, KernelMatrix):
             raise ValueError(
@@ -516,22 +496,20 @@ class CachedRows(KernelSource):
         self._values = values
         self._know(values)
         self.positive_definite &= may_be_definite(values.diagonal)
-        tile_rows = optional(as_integer, "tile_rows", tile_rows, least=1) or tuning.TILE_ROWS
-        tile_draws = optional(as_integer, "tile_draws", tile_draws, least=1) or tuning.TILE_DRAWS
         capacity, work_rows = cache_capacity(values, mb)
         self._cache = RowCache(
             values,
             self.squared_norms(),
             self.kernel_offset,
             capacity,
-            max(1, min(work_rows, tile_rows)),
+            max(1, work_rows),
         )
         self.row_capacity = self._cache.row_capacity
         self._tiles: TiledSteps | None = None
         work = work_rows * self.n_samples * values.dtype.itemsize
         pays = work >= tuning.FEWEST_ROWS**2 * scored_bytes(values)
-        if pays and self.n_samples >= 8 * tile_draws:
-            self._tiles = TiledSteps(values, self.kernel_offset, self._cache, work, tile_draws)
+        if pays and self.n_samples >= 8 * tuning.TILE_DRAWS:
+            self._tiles = TiledSteps(values, self.kernel_offset, self._cache, work)
 
     def squared_norms(self) -> np.ndarray:
         """``k(x, x) + B²`` of each example."""

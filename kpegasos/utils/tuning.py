@@ -39,13 +39,8 @@ FEATURE_ROWS = 1024
 
 # --- kernel rows ---
 
-#: Bytes of kernel rows beyond which idle rows make room for new ones. Fresh pages cost more than
-#: their kernel values where a hypervisor has to find them, and a tenth of that elsewhere.
+#: Bytes of kernel rows that are taken at once; more as rows computed again come to cost more.
 FRESH_BYTES = 768 * MEBIBYTE
-#: Epochs after which a row that was not used is idle.
-IDLE_EPOCHS = 0.25
-#: Share of rows that may be computed again before idle ones are kept after all.
-MOST_AGAIN = 0.1
 #: MiB that few rows may take, if a small tile of them does not take more.
 FEW_ROWS_MB = 16
 #: Kernel rows computed together at the most, and the fewest that a source must have room for.

@@ -44,8 +44,6 @@ def _resources(rng):
         "HOT_BYTES": [1 << 8, 1 << 12, 1 << 18],
         "FEATURE_ROWS": [1, 7, 1024],
         "FRESH_BYTES": [0, 1 << 14, 1 << 30],
-        "IDLE_EPOCHS": [0.01, 0.25],
-        "MOST_AGAIN": [0.0, 0.1, 1.0],
         "GATHER_BYTES": [64, 1 << 24],
         "FIRST_SLICE": [1, 33, 1024],
         "MOST_DRAWS": [8, 1 << 20],

@@ -2,6 +2,8 @@
 
 from itertools import count
 from threading import Event, Thread
+from types import SimpleNamespace
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from row_cases import N, X, Y, make_gram, n_kept
 
 from kpegasos import RBF, KernelMatrix, make_problem, pegasos, sdca
+from kpegasos.rows import cached
 from kpegasos.rows.cached import CachedRows, RowCache, TiledSteps
 from kpegasos.utils import tuning
 
@@ -54,39 +57,43 @@ def test_row_cache_gives_up_the_least_recently_used():
     assert held_by(cache) == [10, 13, 14, 15]
 
 
-def test_row_cache_takes_the_memory_of_idle_rows_first(monkeypatch):
-    monkeypatch.setattr(tuning, "FRESH_BYTES", 3 * N * 8)
-    monkeypatch.setattr(tuning, "IDLE_EPOCHS", 0.25)
-    monkeypatch.setattr(tuning, "MOST_AGAIN", 0.2)
-    cache, late = make_cache(20), N // 4 + 2
-    cache.ensure(np.array([1, 2, 3]), 1)
-    cache.ensure(np.array([3, 4]), late)
-    assert held_by(cache) == [2, 3, 4]
-    cache.ensure(np.array([1]), late)  # the first that is computed again
-    assert held_by(cache) == [1, 3, 4]
-    cache.ensure(np.array([5]), 3 * late)  # one of four is more than a fifth
-    assert held_by(cache) == [1, 3, 4, 5]
-    assert_rows_are_right(cache)
+@pytest.mark.parametrize("fresh", [1.0, 3.0, 10.0, 1000.0])
+def test_row_cache_with_more_room_never_costs_much_more(fresh, monkeypatch):
+    """Whatever memory costs that is touched first: no more than what was computed again."""
+    monkeypatch.setattr(tuning, "FRESH_BYTES", 4 * N * 8)
+    clock, write = [0.0], RowCache._write
+    monkeypatch.setattr(cached, "time", SimpleNamespace(perf_counter=lambda: clock[0]))
+
+    def timed(self, members, slots):
+        clock[0] += float(members.size + fresh * np.count_nonzero(slots >= timed.touched))
+        timed.touched = max(timed.touched, slots.max() + 1)
+        write(self, members, slots)
+
+    monkeypatch.setattr(RowCache, "_write", timed)
+    seconds = []
+    for row_capacity in (4, 20):
+        clock[0], timed.touched, cache = 0.0, 0, make_cache(row_capacity)
+        for t in range(1, 100):
+            cache.ensure(np.array([t % 9, (t + 1) % 9]), t)
+        seconds.append(clock[0])
+        assert_rows_are_right(cache)
+    assert seconds[1] <= min(seconds[0] + 2.0 * fresh, 9 * (1.0 + fresh) + 6.0 * (1.0 + fresh) + 20)
+    assert (n_kept(cache.view) == 9) == (fresh < 100.0)
 
 
 @pytest.mark.parametrize("how", ["forgotten", "another run", "draws"])
 def test_row_cache_counts_what_working_sets_of_a_run_compute_again(how, monkeypatch):
     monkeypatch.setattr(tuning, "FRESH_BYTES", 0)
-    monkeypatch.setattr(tuning, "MOST_AGAIN", 0.0)
-    cache, late = make_cache(20), N // 4 + 2
+    cache = make_cache(20)
     cache.ensure(np.array([1, 2, 3]), 1)
-    cache.ensure(np.array([4]), late)
+    cache.ensure(np.array([4]), 2)
     assert held_by(cache) == [2, 3, 4]
-    cache.compute(np.array([1]), late) if how == "draws" else cache.ensure(np.array([1]), late)
+    cache.compute(np.array([1]), 3) if how == "draws" else cache.ensure(np.array([1]), 3)
     if how == "forgotten":
         cache.forget()
     elif how == "another run":
         cache.begin(0)
-    cache.ensure(np.array([5]), 5 * late)
-    before = n_kept(cache.view)
-    cache.ensure(np.array([6]), 9 * late)
-    assert n_kept(cache.view) == before
-    assert_rows_are_right(cache)
+    assert cache._again == 0
 
 
 def test_row_cache_of_a_new_run_is_of_one_age():
@@ -140,10 +147,11 @@ TASK = make_problem(Y, 0.05)
 
 def make_rows(row_capacity=N, tile_draws=4):
     """The tile in work is one of four rows at the least, so that tiles of draws pay."""
-    source = CachedRows(KernelMatrix(RBF(0.5), X), tile_draws=tile_draws, tile_rows=16)
-    if row_capacity < N:
-        source._cache = make_cache(row_capacity, 4)
-        source._tiles = TiledSteps(VALUES, 0.0, source._cache, tuning.MEBIBYTE, tile_draws)
+    with mock.patch.multiple(tuning, TILE_DRAWS=tile_draws, TILE_ROWS=16):
+        source = CachedRows(KernelMatrix(RBF(0.5), X))
+        if row_capacity < N:
+            source._cache = make_cache(row_capacity, 4)
+            source._tiles = TiledSteps(VALUES, 0.0, source._cache, tuning.MEBIBYTE)
     return source
 
 

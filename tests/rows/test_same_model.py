@@ -9,7 +9,7 @@ from models import counts_of
 from numpy.testing import assert_allclose, assert_array_equal
 from row_cases import n_kept
 from sklearn.datasets import make_blobs, make_moons
-from solver_cases import finished_run
+from solver_cases import finished_run, with_tiles
 
 from kpegasos import RBF, KernelMatrix, Linear, PegasosSVC, make_problem, pegasos
 from kpegasos.core.averaging import AVERAGES
@@ -110,5 +110,5 @@ def test_ties_depend_neither_on_the_budget_nor_on_tiles():
     for cache_mb in (6.0, 12.0, 1024.0):
         assert_array_equal(counts(CachedRows(values, cache_mb=cache_mb)), expected)
     for tile_rows, tile_draws in ((1, 100), (16, 10_000), (100, 16), (256, 50), (256, 128)):
-        source = CachedRows(values, tile_rows=tile_rows, tile_draws=tile_draws)
+        source = with_tiles(values, TILE_ROWS=tile_rows, TILE_DRAWS=tile_draws)
         assert_array_equal(counts(source), expected)
