@@ -42,6 +42,8 @@ from kpegasos.utils.patience import CutShort, heed, heeding
 from kpegasos.utils.threads import n_threads, parallel_for
 from kpegasos.utils.validation import warn_caller
 
+#: Entries of X up to which a first kernel matrix takes some milliseconds.
+_MOST_ENTRIES = 1 << 19
 #: Called at each checkpoint with the number of a pair, its run, and how much of the pair, from 0 to
 #: 1, was done before the run and is the run's own.
 Update = Callable[[int, Any, float, float], None]
@@ -148,12 +150,13 @@ class Fit:
     def prepare(self, stopper: Stopper) -> None:
         """Make what the rows of all pairs share, while there is no reason to stop.
 
-        Where that is quick it is done in any case, as the pairs one by one would take longer.
+        Where that is quick, or several pairs one by one would take longer, it is done in any case.
         """
         rows = self.rows
         if isinstance(rows, KernelRows) and rows.at_once:
+            in_any_case = rows.is_quick and (len(self.pairs) > 1 or self.X.size <= _MOST_ENTRIES)
             try:
-                with heeding(stopper.bears_delay if rows.is_quick else stopper.lasts):
+                with heeding(stopper.bears_delay if in_any_case else stopper.lasts):
                     rows.prepare()
             except CutShort:
                 self.is_slow = True
@@ -528,7 +531,7 @@ def _train_in_step(
 
 
 #: Additions to margins of a run, some milliseconds, up to which nobody waits for it.
-_MOST_ADDITIONS = 1 << 23
+_MOST_ADDITIONS = 1 << 25
 #: Checkpoints up to which records of many runs are held at a time.
 _MOST_POINTS = 128
 _AVERAGES = {None: -1, "weighted": 0, "uniform": 1}

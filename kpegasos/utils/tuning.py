@@ -49,7 +49,7 @@ TILE_ROWS, FEWEST_ROWS = 256, 16
 SMALL_TILE_ROWS = 32
 #: Examples of pairs of classes that are trained in compiled code together, and of all their
 #: classes, whose Gram matrix is computed for it.
-SMALL_PAIR, SMALL_PAIRS_GRAM = 512, 8000
+SMALL_PAIR, SMALL_PAIRS_GRAM = 1000, 8000
 #: Up to this many examples ``cache="auto"`` computes the whole Gram matrix at once.
 GRAM_SAMPLES = 2000
 #: The same where `polish` follows, for two classes: it needs the rows of the support alone.
