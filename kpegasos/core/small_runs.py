@@ -1,10 +1,10 @@
 """Runs over few examples each, one after the other without the interpreter in between.
 
 A run of a few examples takes less time than Python needs to set it up, and a fit of many classes
-has thousands of them. Where the kernel matrix is there as a whole and nobody looks on, pairs are
-trained here, many in a call, by the loops and formulas of any other run and to the same bits. What
-takes more than these, such as margins that have to be computed again, is `LEFT` to the drivers of
-`kpegasos.solvers`.
+has thousands of them. Where the kernel matrix is there as a whole, pairs are trained here, many in
+a call, by the loops and formulas of any other run and to the same bits. A call ends at a checkpoint
+that somebody waits for, and the next goes on from there. What takes more, such as margins that have
+to be computed again, is `LEFT` to the drivers of `kpegasos.solvers`.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from kpegasos.core.state import (
     BATCH_OFFSET,
     CLOCK,
     INHERITED,
+    LARGEST_SIZE,
     ROW_HITS,
     SCALE,
     STEPS,
@@ -54,10 +55,10 @@ from kpegasos.utils.boundary import (
     require_shape,
     require_shapes,
 )
-from kpegasos.utils.compiled import compiled, copy_into
+from kpegasos.utils.compiled import compiled, copy_into, shared
 
-#: How a run has ended: not here, at its last step, at ``tol``, or early since time was up.
-LEFT, COMPLETED, TOLERANCE, CUT = 0, 1, 2, 3
+#: How a run has ended: not here, at its last step, at ``tol``, early since time was up, or not yet.
+LEFT, COMPLETED, TOLERANCE, CUT, RUNNING = range(5)
 #: Columns of `SmallRuns.numbers`.
 OBJECTIVE, DUAL_BOUND, GAP, RELATIVE_GAP, ROUNDING, N_STEPS, STATUS, FIRST_RECORD, N_RECORDS = (
     range(9)
@@ -81,8 +82,8 @@ class SmallPairs(NamedTuple):
         Is added to each kernel value.
     rounding : ndarray of shape (n_samples,)
         The value of examples i and j is off by ``rounding[i] + rounding[j]`` at the most.
-    evaluations : int
-        Kernel values computed for the matrix; the first pair counts them.
+    evaluations : ndarray of shape (n_pairs,), int64
+        Kernel values that each pair counts: the first has those of the matrix.
     members, label, weight : ndarray of shape (n_members,)
         Examples of all pairs, pair by pair, their labels ±1 and weights of mean one.
     ends : ndarray of shape (n_pairs + 1,), int64
@@ -106,7 +107,7 @@ class SmallPairs(NamedTuple):
     gram: np.ndarray
     offset: float
     rounding: np.ndarray
-    evaluations: int
+    evaluations: np.ndarray
     members: np.ndarray
     label: np.ndarray
     weight: np.ndarray
@@ -126,14 +127,19 @@ class SmallRuns(NamedTuple):
 
     Parameters
     ----------
-    alpha, coef, margins : ndarray of shape (n_members,)
-        As in `kpegasos.solvers.result.Result`, pair by pair.
+    states : LoopState
+        Sums of all runs, pair by pair, of shape (n_members,); scalars and counters in a row each.
+    bounds : ndarray of shape (n_pairs, 2)
+        The largest dual value, as computed and as proven.
+    coef, margins : ndarray of shape (n_members,)
+        As in `kpegasos.solvers.result.Result`.
     numbers : ndarray of shape (n_pairs, 9)
         Objective, dual bound, gap, relative gap, rounding, steps, how it ended, and which rows of
         the records are its own.
     """
 
-    alpha: np.ndarray
+    states: LoopState
+    bounds: np.ndarray
     coef: np.ndarray
     margins: np.ndarray
     numbers: np.ndarray
@@ -222,17 +228,18 @@ def _reaches(run: _Run, iterate: _Evaluated) -> tuple[bool, bool]:
 def _finish(
     run: _Run, iterate: _Evaluated, status: int, row: np.ndarray, numbers: np.ndarray
 ) -> int:
-    """Write the certificate of a run that is over; returns the status, or `LEFT`."""
+    """Write the certificate of a run, the last one if it is over; returns the status, or `LEFT`."""
     gaps, objective = _gaps(run, iterate), iterate.of[0]
-    rounding = max(0.0, gaps.proven - gaps.computed)
-    if rounding > SMALL * objective or is_mostly_rounding(
-        gaps.computed, rounding, objective, run.tol
-    ):
-        return LEFT
-    row[4], row[5], row[8] = objective, gaps.dual_bound, 0.0
-    row[6], row[7] = gaps.proven, relative(gaps.proven, objective)
+    rounding, share = max(0.0, gaps.proven - gaps.computed), relative(gaps.proven, objective)
+    if status != RUNNING:
+        if rounding > SMALL * objective or is_mostly_rounding(
+            gaps.computed, rounding, objective, run.tol
+        ):
+            return LEFT
+        row[4], row[5], row[8] = objective, gaps.dual_bound, 0.0
+        row[6], row[7] = gaps.proven, share
     numbers[OBJECTIVE], numbers[DUAL_BOUND], numbers[GAP] = objective, gaps.dual_bound, gaps.proven
-    numbers[RELATIVE_GAP], numbers[ROUNDING] = row[7], rounding
+    numbers[RELATIVE_GAP], numbers[ROUNDING] = share, rounding
     return status
 
 
@@ -242,18 +249,24 @@ def _pegasos(
     state: LoopState,
     parameters: LoopParameters,
     draws: np.ndarray,
+    start: int,
     points: np.ndarray,
-    most: int,
+    ends: tuple[int, int],
     average: int,
     last: _Evaluated,
     returned: _Evaluated,
     records: np.ndarray,
 ) -> tuple[int, int, float]:
-    """Run Pegasos; returns how it ended, its records, and the last gap as computed."""
-    unit, start = 1.0 / (parameters.lam * parameters.batch_size), np.int64(0)
+    """Run Pegasos; returns how it ended, its records, and the last gap as computed.
+
+    The draws begin with those of step ``start``; ``ends`` are the last step of a run and of a call.
+    """
+    unit, gap = 1.0 / (parameters.lam * parameters.batch_size), math.inf
+    end, most = ends
     for number in range(points.size):
         stop = min(points[number], most)
-        _, start = _primal_steps(state, run.rows, draws, start, stop, run.examples, parameters)
+        done = state.counters[STEPS] - start
+        _primal_steps(state, run.rows, draws, done, stop - start, run.examples, parameters)
         scale, clock = state.scalars[SCALE], state.scalars[CLOCK]
         whole = _evaluate(run, state, _iterate(unit * scale / stop, 0.0, clock), last)
         if average >= 0:
@@ -267,13 +280,11 @@ def _pegasos(
             return LEFT, 0, 0.0
         if reached:
             return TOLERANCE, number + 1, gap
-        if stop < points[number]:
-            return CUT, number + 1, gap
-        if stop == points[-1]:
+        if stop == end:
             return COMPLETED, number + 1, gap
         if stop == most:
             return CUT, number + 1, gap
-    return LEFT, 0, 0.0
+    return RUNNING, points.size, gap
 
 
 #: Rounds without gain after which nothing but rounding is left, and the least gain that counts.
@@ -297,7 +308,7 @@ def _ascend(
 ) -> tuple[int, int]:
     """Dual ascent from an iterate to ``tol``; returns how it ended, and its records."""
     lam, n = run.lam, best.coef.size
-    state = _new_state(n, False)
+    state = _new_state(n)
     iterate = best.coef, best.margins, best.of[2]
     theta = start_ascent(state, run.examples, _LIMITS, *iterate, lam)
     state.counters[INHERITED] = math.ceil(min(theta * lam * best.of[3], MOST_INHERITED))
@@ -330,7 +341,7 @@ def _ascend(
 
 
 @compiled(fastmath=False, inner=True)
-def _run_of(pairs: SmallPairs, number: int) -> _Run:
+def _run_of(pairs: SmallPairs, bounds: np.ndarray, number: int) -> _Run:
     """Return a run over a pair, with its kernel values."""
     begin, end = pairs.ends[number], pairs.ends[number + 1]
     members, label, n = pairs.members[begin:end], pairs.label[begin:end], end - begin
@@ -351,19 +362,25 @@ def _run_of(pairs: SmallPairs, number: int) -> _Run:
     wide, narrow = as_two(values)
     view = HeldRows(wide, narrow, np.arange(n), np.zeros(n, dtype=np.int64), norms, offset)
     examples = Examples(label, signed, pairs.loss)
-    evaluations = pairs.evaluations if number == 0 else 0
-    bounds = np.zeros(2)
+    evaluations = pairs.evaluations[number]
     return _Run(lam, examples, view, rounding, largest, bounds, evaluations, pairs.tol)
 
 
 @compiled(fastmath=False, inner=True)
-def _new_state(n_samples: int, averaged: bool) -> LoopState:
-    """State of a run that has not begun."""
+def _new_state(n_samples: int) -> LoopState:
+    """State of an ascent that has not begun."""
     counters, scalars = np.zeros(4, dtype=np.int64), np.zeros(5)
     counters[BATCH_OFFSET], scalars[SCALE] = UNTESTED, 1.0
-    stamped = np.zeros(n_samples if averaged else 0)
     zeros = np.zeros(n_samples), np.zeros(n_samples), np.zeros(n_samples)
-    return LoopState(zeros[0], zeros[1], zeros[2], stamped, scalars, counters, np.zeros(1))
+    return LoopState(*zeros, np.zeros(0), scalars, counters, np.zeros(1))
+
+
+@shared
+def state_of(states: LoopState, number: int, begin: int, end: int) -> LoopState:
+    """Return the state of one of `SmallRuns`."""
+    sums = states.alpha[begin:end], states.stamps[begin:end], states.image[begin:end]
+    rows = states.scalars[number], states.counters[number]
+    return LoopState(*sums, states.stamped_image[begin:end], *rows, np.zeros(1))
 
 
 @compiled(fastmath=False, inner=True)
@@ -372,9 +389,17 @@ def _new_iterate(n_samples: int) -> _Evaluated:
 
 
 def _check_pairs(
-    pairs: Any, found: Any, records: np.ndarray, first: int, last: int, most: int, sets: Any
+    pairs: Any,
+    found: Any,
+    records: np.ndarray,
+    first: int,
+    last: int,
+    part: tuple[int, int],
+    most: int,
+    sets: Any,
 ) -> None:
     n_samples, n_pairs, n_members = len(pairs.gram), pairs.lam.size, pairs.members.size
+    states = found.states
     require_shape("gram", pairs.gram, (n_samples, n_samples))
     require_shape("rounding", pairs.rounding, (n_samples,))
     require_range("first and last", first, last, n_pairs)
@@ -388,11 +413,18 @@ def _check_pairs(
         (n_members,),
         label=pairs.label,
         weight=pairs.weight,
-        alpha=found.alpha,
+        alpha=states.alpha,
+        stamps=states.stamps,
+        image=states.image,
+        stamped_image=states.stamped_image if pairs.average >= 0 else states.image,
         coef=found.coef,
         margins=found.margins,
     )
-    require_shapes((n_pairs,), key=pairs.key, kind=pairs.kind)
+    require_shape("scalars", states.scalars, (n_pairs, LARGEST_SIZE + 1))
+    require_shape("counters", states.counters, (n_pairs, INHERITED + 1))
+    require_shape("bounds", found.bounds, (n_pairs, 2))
+    require_range("part", *part, pairs.points.shape[1])
+    require_shapes((n_pairs,), key=pairs.key, kind=pairs.kind, evaluations=pairs.evaluations)
     require_indices("kind", pairs.kind, len(pairs.points), first=first, last=last)
     if sets is not None:
         require_shape("sets", sets, (len(pairs.points), 4))
@@ -408,10 +440,13 @@ def run_pairs(
     records: np.ndarray,
     first: int,
     last: int,
+    part: tuple[int, int],
     most: int,
     sets: np.ndarray | None,
 ) -> tuple[int, int]:
     """Train pairs ``first .. last - 1``, or as many as there is room for records of.
+
+    Those that are not `RUNNING` stay as they are.
 
     Parameters
     ----------
@@ -421,8 +456,10 @@ def run_pairs(
     records : ndarray of shape (n_records, 12)
         Written to.
     first, last : int
+    part : tuple of int
+        The first of the checkpoints of this call, and the first of the next.
     most : int
-        Steps of a run at the most; where these are fewer than planned, runs are `CUT`.
+        Steps of a call at the most; where these are fewer than planned, runs are `CUT`.
     sets : ndarray of shape (n_kinds, 4), int64, or None
         If dual ascent follows, of one round if steps are cut: examples of a working set, sets of a
         round, rows that may be held, and asked for at a time. None has nothing of it compiled.
@@ -434,39 +471,46 @@ def run_pairs(
     n_records : int
         Records written.
     """
-    n_records, room = 0, pairs.points.shape[1] + MOST_ROUNDS
+    n_records, room = 0, part[1] - part[0] + MOST_ROUNDS
     number = first
     while number < last and n_records + room <= records.shape[0]:
+        numbers = found.numbers[number]
+        if numbers[STATUS] != RUNNING:
+            numbers[N_RECORDS] = 0
+            number += 1
+            continue
         begin, end, kind = pairs.ends[number], pairs.ends[number + 1], pairs.kind[number]
-        run, n, points = _run_of(pairs, number), end - begin, pairs.points[kind]
-        brief = most < points[-1]
-        epochs = -(-min(most, points[-1]) // n)
-        draws = np.empty(epochs * n, dtype=np.int64)
-        draw_epochs(pairs.key[number], 0, n, pairs.uniform, draws)
-        state = _new_state(n, pairs.average >= 0)
+        run, n = _run_of(pairs, found.bounds[number], number), end - begin
+        points, planned = pairs.points[kind, part[0] : part[1]], pairs.points[kind, -1]
+        state = state_of(found.states, number, begin, end)
+        steps = state.counters[STEPS]
+        most_steps, epoch = min(planned, steps + most), steps // n
+        last_point = min(points[-1], most_steps)
+        draws = np.empty((-(-last_point // n) - epoch) * n, dtype=np.int64)
+        draw_epochs(pairs.key[number], epoch, n, pairs.uniform, draws)
         # Literals would be other types.
         over_t, projected, one = pairs.average == 1, pairs.average > 1, n // n
         lam, radius = pairs.lam[number], 1.0 / np.sqrt(pairs.lam[number])
         parameters = LoopParameters(lam, n, one, projected, over_t, radius, np.empty(0), one)
         of_last = _new_iterate(n)
         returned = of_last if pairs.average < 0 else _new_iterate(n)
-        rows = records[n_records : n_records + room]
+        rows, ends = records[n_records : n_records + room], (planned, most_steps)
+        steps, average = (draws, epoch * n, points, ends), pairs.average
         status, n_rows, gap = _pegasos(
-            run, state, parameters, draws, points, most, pairs.average, of_last, returned, rows
+            run, state, parameters, *steps, average, of_last, returned, rows
         )
         steps = state.counters[STEPS]
         if sets is not None and status in (COMPLETED, CUT):
-            rest, last_one = rows[n_rows:], _new_iterate(n)
+            rest, last_one, brief = rows[n_rows:], _new_iterate(n), status == CUT
             status, more = _ascend(run, steps, gap, sets[kind], last_one, returned, brief, rest)
             n_rows += more
         if status != LEFT:
-            status = _finish(run, returned, status, rows[n_rows - 1], found.numbers[number])
+            status = _finish(run, returned, status, rows[n_rows - 1], numbers)
         for a in range(n):
-            found.alpha[begin + a] = state.alpha[a]
             found.coef[begin + a] = returned.coef[a] * run.examples.signed[a]
             found.margins[begin + a] = returned.margins[a]
         for place, value in enumerate((steps, status, n_records, n_rows)):
-            found.numbers[number, N_STEPS + place] = value
+            numbers[N_STEPS + place] = value
         n_records += n_rows
         number += 1
     return number, n_records

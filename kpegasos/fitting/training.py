@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from threading import Event, Lock
 from typing import Any
 
@@ -35,7 +35,7 @@ from kpegasos.solvers.dual_ascent import INDEFINITE, DualAscent
 from kpegasos.solvers.pegasos import Checkpoints, PegasosRun, make_run, total_steps
 from kpegasos.solvers.polish import ascent_after, polished, seconds_of_first_moves
 from kpegasos.solvers.result import Result, Results
-from kpegasos.solvers.small import train_small
+from kpegasos.solvers.small import SmallResults
 from kpegasos.solvers.stopping import CUT_SHORT, PAUSED, Stopper
 from kpegasos.utils import tuning
 from kpegasos.utils.patience import CutShort, heed, heeding
@@ -423,24 +423,33 @@ def train(
         The first whose ``on_checkpoint`` is true stops the steps; those after it are not asked.
     """
     fit.prepare(stopper)
-    numbers: Sequence[int] = range(len(fit.pairs))
-    threads, found = fit.n_threads(), None
-    if (small := small_pairs(fit)) is not None:
-        polished, before = bool(fit.settings.polish), fit.seconds_before
-        found = train_small(small, stopper, threads, polished=polished, seconds_before=before)
-        numbers = found.left
-        if not numbers:
-            return found
+    settings, threads = fit.settings, fit.n_threads()
     n_at_once = len(fit.pairs) if fit.keeps_rows else threads
 
     def begin(number: int) -> PairTraining:
         return PairTraining(fit, fit.pairs[number], n_at_once, stopper, update)
 
+    numbers: Sequence[int] = range(len(fit.pairs))
     begun: dict[int, PairTraining] = {}
+    small, found = small_pairs(fit), None
+    if small is not None:
+        found = SmallResults(small, settings.options, fit.seconds_before, fit.states)
     if fit.in_step:
-        begun.update((number, begin(number)) for number in numbers)
-        _train_in_step(fit, begun, stopper, observers)
-    turns = Turns(numbers, fit.pairs.sizes, fit.settings, threads)
+        begun = _train_in_step(
+            fit, found, lambda: {number: begin(number) for number in numbers}, stopper, observers
+        )
+        found = None if begun else found
+    elif found is not None:
+        found.advance(stopper, threads, len(found.points), polished=bool(settings.polish))
+    if found is not None:
+        if settings.warm_start:
+            found.hold_states(fit.seed, fit.pairs.spawn_keys(numbers))
+        numbers = found.left
+        for number in set(range(len(found))).difference(numbers) if settings.verbose else ():
+            update(number, found[number], 1.0, 0.0)
+        if not numbers:
+            return found
+    turns = Turns(numbers, fit.pairs.sizes, settings, threads)
     results = _train_in_turns(turns, begun, begin, stopper)
     if found is None:
         return Results([results[number] for number in numbers])
@@ -505,29 +514,54 @@ def _on_threads(work: Callable[[], None], threads: int) -> None:
 
 def _train_in_step(
     fit: Fit,
-    trainings: dict[int, PairTraining],
+    found: SmallResults | None,
+    begin_all: Callable[[], dict[int, PairTraining]],
     stopper: Stopper,
     observers: Sequence[CheckpointObserver],
-) -> None:
-    """Take the steps of all pairs from checkpoint to checkpoint, where observers see the model."""
-    runs = [training.run for training in trainings.values()]
+) -> dict[int, PairTraining]:
+    """Take the steps of all pairs from checkpoint to checkpoint, where observers see the model.
+
+    Returns the pairs that the drivers have trained: none, or all if compiled code has left one.
+    """
+    begun = begin_all() if found is None else {}
+    runs: list[Any] = [each.run for each in begun.values()] or [found]
     for observer in observers:
         observer.begin_fit(max(len(run.points) for run in runs))
+    n_done, threads = 0, fit.n_threads()
     while not all(run.finished for run in runs):
         for observer in observers:
             observer.begin_checkpoint()
-        going = [number for number, each in trainings.items() if not each.run.finished]
-        turns = Turns(going, fit.pairs.sizes, fit.settings, 1)
-        while (turn := turns.take()) is not None:
-            number, part = turn
-            if not trainings[number].advance(stopper.share(part)):
-                turns.leave(number)
-        model = cache(lambda: fit.attributes(fit, Results([run.result() for run in runs])))
+        n_done += 1
+        if found is not None:
+            found.advance(stopper, threads)
+            if found.left:  # to the drivers, who have to come to the same checkpoint
+                found, begun = None, begin_all()
+                runs = [each.run for each in begun.values()]
+        for _ in range(0 if found is not None else n_done):
+            _advance_in_step(fit, begun, stopper)
+            n_done = 0
+        model = cache(partial(_model_in_step, fit, found, runs))
         if any(observer.on_checkpoint(model) for observer in observers):
             for run in runs:
                 run.stop()
     for observer in observers:
         observer.end_fit()
+    return begun
+
+
+def _model_in_step(fit: Fit, found: SmallResults | None, runs: list[Any]) -> dict[str, Any]:
+    """Make the fitted attributes of the model as it stands."""
+    return fit.attributes(fit, found or Results([run.result() for run in runs]))
+
+
+def _advance_in_step(fit: Fit, begun: dict[int, PairTraining], stopper: Stopper) -> None:
+    """Go on to the next checkpoint of each pair."""
+    going = [number for number, each in begun.items() if not each.run.finished]
+    turns = Turns(going, fit.pairs.sizes, fit.settings, 1)
+    while (turn := turns.take()) is not None:
+        number, part = turn
+        if not begun[number].advance(stopper.share(part)):
+            turns.leave(number)
 
 
 #: Additions to margins of a run, some milliseconds, up to which nobody waits for it.
@@ -550,8 +584,9 @@ def small_pairs(fit: Fit) -> SmallPairs | None:
         whole.positive_definite
         and whole.gram.flags.carray
         and settings.counts
-        and not (fit.in_step or settings.verbose or settings.warm_start)
         and isinstance(settings.polish, bool)
+        and not (fit.in_step and settings.polish)
+        and all(state is None or (state.whole and state.certified) for state in fit.states or ())
         and not settings.free_intercept
         and options.batch_size == 1
         and options.sampling in ("permutation", "uniform")
@@ -559,30 +594,35 @@ def small_pairs(fit: Fit) -> SmallPairs | None:
         and options.step is None
     ):
         return None
-    sizes, kind = np.unique(pairs.sizes, return_inverse=True)
-    steps = [total_steps(settings.n_steps, settings.epochs_of(n), n, 1) for n in sizes.tolist()]
-    if (
-        sizes[-1] > tuning.SMALL_PAIR
-        or (sizes * steps).max() > _MOST_ADDITIONS
-        or whole.kernel_offset**0.5 > most_scaling(pairs.lam.min())
-    ):
+    most = int(pairs.sizes.max())
+    if most > tuning.SMALL_PAIR:
+        return None
+    firsts = [0 if state is None else state.steps for state in fit.states or [None] * len(pairs)]
+    kinds, kind = np.unique(pairs.sizes + (most + 1) * np.array(firsts), return_inverse=True)
+    begins = [divmod(each, most + 1) for each in kinds.tolist()]
+    steps = [total_steps(settings.n_steps, settings.epochs_of(n), n, 1) for _, n in begins]
+    if max(
+        n * number for (_, n), number in zip(begins, steps, strict=True)
+    ) > _MOST_ADDITIONS or whole.kernel_offset**0.5 > most_scaling(pairs.lam.min()):
         return None
     # With a gap to be reached each epoch, unless they are given.
     chosen = fit.checkpoints
     chosen = "epoch" if chosen is None and settings.tol is not None else chosen
     points = [
-        list(Checkpoints(chosen, 0, last, n, 1))
-        for n, last in zip(sizes.tolist(), steps, strict=True)
+        list(Checkpoints(chosen, first, first + number, n, 1))
+        for (first, n), number in zip(begins, steps, strict=True)
     ]
     longest = max(map(len, points))
     if longest > _MOST_POINTS:
         return None
     keys = pairs.spawn_keys(range(len(pairs)))
+    evaluations = np.zeros(len(pairs), dtype=np.int64)
+    evaluations[0] = whole.evaluations
     return SmallPairs(
         gram=whole.gram,
         offset=whole.kernel_offset,
         rounding=np.full(whole.n_samples, whole.rounding),
-        evaluations=whole.evaluations,
+        evaluations=evaluations,
         members=rows.members,
         label=pairs.y,
         weight=pairs.weight,

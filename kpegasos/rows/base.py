@@ -153,6 +153,12 @@ class Evaluated(NamedTuple):
         The intercept that margins have, where it is free and the best for this w has been found.
     interval : tuple of float or None
         From the least to the largest that is best.
+    objective, upper_bound : float
+        ``P(w)`` as computed, and what it is at most, whatever rounding did; NaN until it is judged.
+    dual : float
+        The dual value that belongs to it, as computed; NaN without a certificate.
+    settled : bool
+        Whether its margins have been computed again.
     """
 
     coef: np.ndarray
@@ -165,6 +171,10 @@ class Evaluated(NamedTuple):
     additions: float = 0.0
     intercept: float | None = None
     interval: tuple[float, float] | None = None
+    objective: float = math.nan
+    upper_bound: float = math.nan
+    dual: float = math.nan
+    settled: bool = False
 
     @property
     def is_free(self) -> bool:

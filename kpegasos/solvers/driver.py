@@ -19,7 +19,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -149,44 +149,6 @@ class TimeSlicer:
 # --- what a run may claim -------------------------------------------------------------------------
 
 
-class Evaluation(NamedTuple):
-    """An iterate at a checkpoint, and its objective.
-
-    Attributes
-    ----------
-    evaluated : Evaluated
-    objective : float
-        ``P(w)``, as computed.
-    upper_bound : float
-        What ``P(w)`` is at most, whatever rounding did.
-    dual : float
-        The dual value that belongs to it, as computed; NaN without a certificate.
-    settled : bool
-        Whether its margins have been computed again.
-    """
-
-    evaluated: Evaluated
-    objective: float
-    upper_bound: float
-    dual: float
-    settled: bool = False
-
-    @property
-    def coef(self) -> np.ndarray:
-        """``c`` of ``w = Σ c_j ω_j s_j φ(x_j)``, of shape (n_samples,)."""
-        return self.evaluated.coef
-
-    @property
-    def margins(self) -> np.ndarray:
-        """``f(x_i)``, of shape (n_samples,)."""
-        return self.evaluated.margins
-
-    @property
-    def squared_norm(self) -> float:
-        """``‖w‖²``."""
-        return self.evaluated.squared_norm
-
-
 _EPS = float(np.finfo(np.float64).eps)
 _NO_GAPS = Gaps(*[math.nan] * len(Gaps._fields))
 
@@ -222,16 +184,16 @@ class Certifier:
         self._indefinite, self._limits = indefinite, limits_of(problem.loss)
         self._examples = problem.examples
         self.stopper, self.tol = stopper, tol
-        self._best_dual: Evaluation | None = None
+        self._best_dual: Evaluated | None = None
         # What was asked for, and what was found.
-        self._settled: tuple[Evaluation, Evaluation] | None = None
+        self._settled: tuple[Evaluated, Evaluated] | None = None
         self._checks, self._excess = 3, 0.0
 
     def use_rows(self, rows: RowSource) -> None:
         """Ask other rows of the same examples."""
         self._rows = rows
 
-    def evaluate(self, evaluated: Evaluated, settled: bool = False) -> Evaluation:
+    def evaluate(self, evaluated: Evaluated, settled: bool = False) -> Evaluated:
         """Judge an iterate, and raise the dual bounds of the state."""
         problem, state, dual = self._problem, self._state, math.nan
         if problem.free_intercept and not settled:
@@ -251,7 +213,9 @@ class Certifier:
             dual = best
             state.best_dual = max(state.best_dual, dual)
             state.proven_bound = max(state.proven_bound, proven)
-        found = Evaluation(evaluated, objective, upper, dual, settled)
+        found = evaluated._replace(
+            objective=objective, upper_bound=upper, dual=dual, settled=settled
+        )
         if not settled and (self._best_dual is None or not dual <= self._best_dual.dual):
             self._best_dual = found
         if impossible and state.certified and self._is_impossible(found):
@@ -265,11 +229,7 @@ class Certifier:
         low, high = free_intercept.best_intercept(evaluated.margins, self._examples)
         intercept = free_intercept.middle_of(low, high)
         margins = evaluated.margins + intercept
-        return evaluated._replace(
-            margins=margins,
-            intercept=intercept,
-            interval=(low, high),
-        )
+        return evaluated._replace(margins=margins, intercept=intercept, interval=(low, high))
 
     def _with_own_rounding(self, evaluated: Evaluated, settled: bool) -> Evaluated:
         """Add to the error of the losses that of all but the margins: of intercept and targets.
@@ -313,34 +273,32 @@ class Certifier:
             self._problem,
         )
 
-    def _is_impossible(self, evaluation: Evaluation) -> bool:
+    def _is_impossible(self, evaluation: Evaluated) -> bool:
         """Check whether no rounding lets the kernel be positive semi-definite."""
-        evaluated, lam, bound = evaluation.evaluated, self._problem.lam, self._state.proven_bound
-        half, norm, upper = 0.5 * lam, evaluated.norm_rounding, evaluation.upper_bound
-        term = half * evaluated.squared_norm
+        lam, bound = self._problem.lam, self._state.proven_bound
+        half, norm, upper = 0.5 * lam, evaluation.norm_rounding, evaluation.upper_bound
+        term = half * evaluation.squared_norm
         if not is_impossible(upper, bound, term, half * norm):
             return False
-        error, size = (
-            self._rows.tolerated_error,
-            float(np.abs(evaluated.coef) @ self._problem.weight),
-        )
+        error = self._rows.tolerated_error
+        size = float(np.abs(evaluation.coef) @ self._problem.weight)
         upper += error * (0.5 / lam + size + half * size**2)
         return is_impossible(upper, bound, term, half * (norm + error * size**2))
 
-    def gaps(self, evaluation: Evaluation) -> Gaps:
+    def gaps(self, evaluation: Evaluated) -> Gaps:
         """Compute the gap of an iterate, by what is known of the optimum by now."""
-        state, (_, objective, upper, _, settled) = self._state, evaluation
+        state, of = self._state, (evaluation.objective, evaluation.upper_bound)
         if not state.certified:
             return _NO_GAPS
-        return gaps_of(objective, upper, state.best_dual, state.proven_bound, settled)
+        return gaps_of(*of, state.best_dual, state.proven_bound, evaluation.settled)
 
-    def _relative_gap(self, evaluation: Evaluation) -> float:
+    def _relative_gap(self, evaluation: Evaluated) -> float:
         """Return the proven gap over the objective."""
         return relative(self.gaps(evaluation).proven, evaluation.objective)
 
     # --- with as little rounding as the rows can ---
 
-    def reaches(self, evaluation: Evaluation, tol: float) -> bool:
+    def reaches(self, evaluation: Evaluated, tol: float) -> bool:
         """Return whether the relative gap is at most this, with its rounding.
 
         Where rounding alone stands against it, the iterate is evaluated again; what that adds to
@@ -366,19 +324,19 @@ class Certifier:
         """
         return tol > 0.0 and (self._checks == 0 or self._excess >= tol)
 
-    def final(self, evaluation: Evaluation, is_over: bool) -> Evaluation:
+    def final(self, evaluation: Evaluated, is_over: bool) -> Evaluated:
         """Choose the evaluation of an iterate that is told of it; settled at the end, if need be.
 
         Parameters
         ----------
-        evaluation : Evaluation
+        evaluation : Evaluated
         is_over : bool
             Whether the run is at its end.
         """
         known = self._best_known(evaluation)
         return self._settle(evaluation) if is_over and self._needs_settling(known) else known
 
-    def _needs_settling(self, evaluation: Evaluation) -> bool:
+    def _needs_settling(self, evaluation: Evaluated) -> bool:
         """Return whether a gap is rounding to too large a part, or could be less at little cost."""
         gaps, objective = self.gaps(evaluation), evaluation.objective
         rounding = gaps.proven - gaps.computed
@@ -391,13 +349,13 @@ class Certifier:
         few = values <= max(4096, 0.1 * self._state.evaluations)  # not worth a thought
         return bool(few and rounding > SMALL * objective)
 
-    def _best_known(self, evaluation: Evaluation) -> Evaluation:
+    def _best_known(self, evaluation: Evaluated) -> Evaluated:
         """Return the same iterate, settled if it has been."""
         if self._settled is not None and self._settled[0] is evaluation:
             return self._settled[1]
         return evaluation
 
-    def _settle(self, evaluation: Evaluation) -> Evaluation:
+    def _settle(self, evaluation: Evaluated) -> Evaluated:
         """Evaluate the same iterate with as little rounding as the rows can.
 
         So is the iterate of the largest dual value, where a gap was asked for and that is more than
@@ -411,10 +369,10 @@ class Certifier:
         with account, suppress(CutShort), heeding(self._patience()):
             more = best_dual is not None and best_dual.dual > evaluation.dual + 0.1 * gap
             if more and self.tol is not None and best_dual is not None:
-                other = self._rows.settle(best_dual.evaluated, examples, losses=False)
+                other = self._rows.settle(best_dual, examples, losses=False)
                 self.evaluate(other, settled=True)
-            evaluated = self._rows.settle(evaluation.evaluated, examples)
-            if evaluated is not evaluation.evaluated:
+            evaluated = self._rows.settle(evaluation, examples)
+            if evaluated is not evaluation:
                 found = self.evaluate(evaluated, settled=True)
         self._settled = (evaluation, found)
         return found
@@ -510,7 +468,7 @@ class SolverRun(ABC):
         self._stream, self._stream_begin = stream, first
         self._slicer = TimeSlicer(1 if rows.computes_as_asked else tuning.FIRST_SLICE)
         self._first_draws = tuning.FIRST_SLICE
-        self._evaluated: tuple[int, Evaluation, Evaluation] | None = None
+        self._evaluated: tuple[int, Evaluated, Evaluated] | None = None
         self._certifier = Certifier(problem, rows, state, self.indefinite)
         self._own_record = -1
         #: That of the last record, as computed.
@@ -665,7 +623,7 @@ class SolverRun(ABC):
 
     # --- evaluating ---
 
-    def evaluate(self) -> tuple[Evaluation, Evaluation]:
+    def evaluate(self) -> tuple[Evaluated, Evaluated]:
         """Evaluate the last iterate and the returned one, as they stand."""
         steps = self.state.loop.counters.item(STEPS)
         if self._evaluated is None or self._evaluated[0] != steps:
@@ -706,7 +664,7 @@ class SolverRun(ABC):
         records.append(Record(*passed, *objectives, *gaps_of_record, *counts))
         self._own_record = len(records) - 1
 
-    def _close_history(self, final: Evaluation, gaps: Gaps) -> None:
+    def _close_history(self, final: Evaluated, gaps: Gaps) -> None:
         """Put the rounding of the last record into its gap."""
         records = self.history.records
         if self._own_record == len(records) - 1 >= 0:
@@ -735,7 +693,7 @@ class SolverRun(ABC):
         if self.finished:
             self._close_history(final, gaps)
         coef = final.coef * self.examples.signed
-        w, intercept = final.evaluated.primal(self.examples, self.rows.kernel_offset)
+        w, intercept = final.primal(self.examples, self.rows.kernel_offset)
         return Result(
             alpha=told.alpha,
             coef=coef,
@@ -754,7 +712,7 @@ class SolverRun(ABC):
             decisions=self.rows.decisions(coef, w, intercept),
             classes=self.problem.classes,
             regression=bool(self.problem.loss.regression),
-            intercept_interval=final.evaluated.interval,
+            intercept_interval=final.interval,
         )
 
     @property

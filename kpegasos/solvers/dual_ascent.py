@@ -29,8 +29,8 @@ from kpegasos.core.state import (
 )
 from kpegasos.losses import is_hinge
 from kpegasos.losses.base import bests
-from kpegasos.rows.base import Algorithm, RowSource
-from kpegasos.solvers.driver import Evaluation, SolverRun, alone_with, run_to_end
+from kpegasos.rows.base import Algorithm, Evaluated, RowSource
+from kpegasos.solvers.driver import SolverRun, alone_with, run_to_end
 from kpegasos.solvers.pegasos import PegasosRun, check_task
 from kpegasos.solvers.result import Result
 from kpegasos.solvers.stopping import Stopper
@@ -157,7 +157,7 @@ class DualAscent(SolverRun):
         super().__init__(problem, rows, state, stream, **options)
         self.most_steps = max_epochs * problem.y.size
         self._unit = Iterate(1.0 / (problem.lam * problem.y.size))
-        self._best: Evaluation | None = None
+        self._best: Evaluated | None = None
         with alone_with(rows):
             rows.prepare()
 
@@ -166,7 +166,7 @@ class DualAscent(SolverRun):
         """Make an ascent that begins where a Pegasos run ended, on its account and history."""
         problem, rows = run.problem, run.rows
         _, returned = run.evaluate()
-        evaluated, lam, loss = returned.evaluated, problem.lam, problem.loss
+        evaluated, lam, loss = returned, problem.lam, problem.loss
         state = new_state(
             rows.n_samples,
             rows.image_size,
@@ -253,7 +253,7 @@ class DualAscent(SolverRun):
         """Return the iterate that belongs to β."""
         return [self._unit]
 
-    def evaluate(self) -> tuple[Evaluation, Evaluation]:
+    def evaluate(self) -> tuple[Evaluated, Evaluated]:
         """Return the iterate as it stands, and the best one so far."""
         last, _ = super().evaluate()
         if self._best is None or last.objective <= self._best.objective:

@@ -36,8 +36,7 @@ from kpegasos.core.working_sets import (
 )
 from kpegasos.losses import is_hinge
 from kpegasos.losses.base import pulls
-from kpegasos.rows.base import Factor, RowSource
-from kpegasos.solvers.driver import Evaluation
+from kpegasos.rows.base import Evaluated, Factor, RowSource
 from kpegasos.solvers.dual_ascent import INDEFINITE, DualAscent
 from kpegasos.solvers.pegasos import PegasosRun
 from kpegasos.solvers.result import Result
@@ -158,7 +157,7 @@ def _consider_multiples(ascent: DualAscent, run: PegasosRun) -> None:
             ascent.consider(each, factor)
 
 
-def _best_multiple(evaluation: Evaluation, problem: Problem) -> tuple[float, float]:
+def _best_multiple(evaluation: Evaluated, problem: Problem) -> tuple[float, float]:
     """Find the factor by which an iterate has the least objective, and that objective."""
     from scipy.optimize import minimize_scalar
 

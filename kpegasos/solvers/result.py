@@ -95,10 +95,10 @@ class History:
         self.records: list[Record] = []
 
     @classmethod
-    def of(cls, rows: np.ndarray) -> History:
-        """Make a history of rows with a column for each field of a record."""
+    def of(cls, rows: np.ndarray, before: History | None = None) -> History:
+        """Make a history of rows with a column for each field of a record, behind another."""
         history = cls.__new__(cls)
-        history._rows = rows
+        history._rows = rows if before is None else np.concatenate((before._rows, rows))
         return history
 
     @cached_property
@@ -336,8 +336,12 @@ class Results(Sequence[Result]):
     def __getitem__(self, key: slice) -> Sequence[Result]: ...
 
     def __getitem__(self, key: SupportsIndex | slice) -> Result | Sequence[Result]:
-        found: Result | Sequence[Result] = self._results[key]  # type: ignore[index]
-        return found
+        if isinstance(key, slice):
+            return [self._result(number) for number in range(len(self))[key]]
+        return self._result(range(len(self))[key])
+
+    def _result(self, number: int) -> Result:
+        return self._results[number]
 
     def column(self, name: str) -> list[Any]:
         """Return an attribute of all results."""

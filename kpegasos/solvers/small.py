@@ -7,14 +7,14 @@ object of a run, and a `Result` or a `History` only where somebody asks for one.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from functools import partial
-from typing import Any, SupportsIndex, overload
+from typing import Any
 
 import numpy as np
 
 from kpegasos.core import small_runs
-from kpegasos.core.small_runs import CUT, LEFT, N_COLUMNS, N_NUMBERS, SmallPairs, SmallRuns
+from kpegasos.core.small_runs import LEFT, N_COLUMNS, N_NUMBERS, RUNNING, SmallPairs, SmallRuns
+from kpegasos.core.state import LoopState, PegasosOptions, State, new_state
 from kpegasos.solvers.polish import shape_of_sets
 from kpegasos.solvers.result import History, Result, Results
 from kpegasos.solvers.stopping import Stopper
@@ -23,7 +23,7 @@ from kpegasos.utils.threads import even_ranges, parallel_for
 
 #: Pairs of the first call, and how many times as many the next may have.
 _FIRST_CALL, _MOST_GROWTH = 4, 4
-_STATUS = ("", "completed", "tolerance", "")
+_STATUS = ("", "completed", "tolerance")
 _MOST_STEPS = 2**62
 #: Columns of numbers by their names in a result.
 _COLUMNS = {
@@ -37,45 +37,69 @@ _COLUMNS = {
 
 
 class SmallResults(Results):
-    """Results of runs over few examples, in columns.
+    """Results of runs over few examples, in columns, and what the runs go on from.
 
     Parameters
     ----------
     pairs : SmallPairs
+    options : PegasosOptions
     seconds_before : float
         Seconds that the first pair has as its own.
+    states : list of State or None
+        Where the runs begin, if they have begun before.
     """
 
-    def __init__(self, pairs: SmallPairs, seconds_before: float) -> None:
-        self._seconds_before = seconds_before
+    def __init__(
+        self,
+        pairs: SmallPairs,
+        options: PegasosOptions,
+        seconds_before: float,
+        states: list[State | None] | None,
+    ) -> None:
+        self.pairs, self._options, self._ends = pairs, options, pairs.ends
         n_pairs, n_members = pairs.lam.size, pairs.members.size
-        self._ends = pairs.ends
-        self.runs = SmallRuns(
-            np.zeros(n_members),
-            np.zeros(n_members),
-            np.zeros(n_members),
-            np.zeros((n_pairs, N_NUMBERS)),
-        )
+        fresh = new_state(n_members, n_members, options, 1.0, 0).loop
+        rows = {"scalars": fresh.scalars, "counters": fresh.counters}
+        loops = fresh._replace(**{name: np.tile(row, (n_pairs, 1)) for name, row in rows.items()})
+        (coef, margins), bounds = np.zeros((2, n_members)), np.zeros((n_pairs, 2))
+        numbers, self._seconds = np.zeros((n_pairs, N_NUMBERS)), np.zeros(n_pairs)
+        numbers[:, small_runs.STATUS] = RUNNING
+        self.points, self._n_done = pairs.points.T, 0
+        self.runs = SmallRuns(loops, bounds, coef, margins, numbers)
+        for number, state in enumerate(states or ()):
+            if state is not None:
+                for own, array in zip(self._loop(number), state.loop, strict=True):
+                    own[:] = array
+                bounds[number] = state.best_dual, state.proven_bound
+                self._seconds[number] = state.seconds
+                pairs.evaluations[number] += state.evaluations
+        self._seconds[0] += seconds_before
         #: Lists of strings and histories, and views of `SmallRuns.numbers`.
         self._columns: dict[str, Any] = {
-            "status": [""] * n_pairs,
+            "status": ["running"] * n_pairs,
             "history": [None] * n_pairs,
             "intercept": np.zeros(n_pairs),
-            **{name: self.runs.numbers[:, place] for name, place in _COLUMNS.items()},
+            **{name: numbers[:, place] for name, place in _COLUMNS.items()},
         }
+
+    def hold_states(self, seed: int, keys: Any) -> None:
+        """Have the results hold what other runs could go on from."""
+        states = self._columns["state"] = []
+        for number, key in enumerate(keys):
+            loop, lam = self._loop(number), self.pairs.lam.item(number)
+            best, proven = self.runs.bounds[number].tolist()
+            account = self.pairs.evaluations.item(number), self._seconds.item(number)
+            own = loop, seed, key, self._options, lam, self.pairs.loss
+            states.append(State(*own, best, proven, *account))
+
+    def _loop(self, number: int) -> LoopState:
+        """Return the state of a run."""
+        return small_runs.state_of(self.runs.states, number, *self._ends[number : number + 2])
 
     def __len__(self) -> int:
         return len(self.runs.numbers)
 
-    @overload
-    def __getitem__(self, key: SupportsIndex) -> Result: ...
-    @overload
-    def __getitem__(self, key: slice) -> Sequence[Result]: ...
-
-    def __getitem__(self, key: SupportsIndex | slice) -> Result | Sequence[Result]:
-        if isinstance(key, slice):
-            return [self[number] for number in range(len(self))[key]]
-        number = range(len(self))[key]
+    def _result(self, number: int) -> Result:
         part, columns = self._members(number), self._columns.items()
         values = {
             name: column.item(number) if isinstance(column, np.ndarray) else column[number]
@@ -83,7 +107,7 @@ class SmallResults(Results):
         }
         values["n_steps"] = int(values["n_steps"])
         return Result(
-            alpha=self.runs.alpha[part],
+            alpha=self.runs.states.alpha[part],
             coef=self.runs.coef[part],
             w=None,
             margins=self.runs.margins[part],
@@ -94,7 +118,7 @@ class SmallResults(Results):
         """Enter a result that was found in another way."""
         part = self._members(number)
         for name in ("alpha", "coef", "margins"):
-            getattr(self.runs, name)[part] = getattr(result, name)
+            self.of_members(name)[part] = getattr(result, name)
         for name, column in self._columns.items():
             column[number] = getattr(result, name)
 
@@ -109,104 +133,115 @@ class SmallResults(Results):
 
     def of_members(self, name: str) -> np.ndarray:
         """Return an attribute of shape (n_samples,) of all results, one behind the other."""
-        found: np.ndarray = getattr(self.runs, name)
+        found: np.ndarray = getattr(self.runs.states if name == "alpha" else self.runs, name)
         return found
 
     def _members(self, number: int) -> slice:
         return slice(self._ends[number], self._ends[number + 1])
 
-    def take(
-        self, first: int, last: int, records: np.ndarray, seconds: float, reason: str | None
-    ) -> None:
-        """Take over what a call has found of the pairs ``first .. last - 1``, and what it took."""
-        numbers = self.runs.numbers[first:last]
-        begins = numbers[:, small_runs.FIRST_RECORD].astype(np.int64)
-        sizes = numbers[:, small_runs.N_RECORDS].astype(np.int64)
-        ends = (begins + sizes).tolist()
-        # Nobody has looked at a clock between them.
-        own = 1 + np.arange(len(records)) - np.repeat(begins, sizes)
-        records[:, 2] = own * (seconds / max(1, len(records)))
-        if first == 0:
-            records[begins[0] : begins[0] + sizes[0], 2] += self._seconds_before
-        names = np.array([*_STATUS[:CUT], reason], dtype=object)
-        status = names[numbers[:, small_runs.STATUS].astype(np.int64)].tolist()
-        self._columns["status"][first:last] = status
-        self._columns["history"][first:last] = map(
-            History.of, map(records.__getitem__, map(slice, begins.tolist(), ends))
-        )
-
-    def set_intercepts(self, offset: float) -> None:
-        """Set what the constant feature adds, whose size has this square, to each decision."""
-        sizes, found = np.diff(self._ends), np.empty(len(self))
-        for size in np.unique(sizes).tolist():  # as many columns are summed in the order of one
-            of_size = np.flatnonzero(sizes == size)
-            coefs = self.runs.coef[self._ends[of_size, None] + np.arange(size)]
-            found[of_size] = coefs.sum(axis=1)
-        self._columns["intercept"][:] = offset * found
+    def stop(self) -> None:
+        """End the runs that have not ended, where they stand."""
+        numbers = self.runs.numbers
+        for number in np.flatnonzero(numbers[:, small_runs.STATUS] == RUNNING).tolist():
+            self._columns["status"][number] = "stopped"
+            numbers[number, small_runs.STATUS] = small_runs.COMPLETED
+            gap, share = numbers[number, [small_runs.GAP, small_runs.RELATIVE_GAP]].tolist()
+            records = self._columns["history"][number].records
+            records[-1] = records[-1]._replace(gap=gap, relative_gap=share, rounding=0.0)
 
     @property
     def left(self) -> list[int]:
         """Numbers of the pairs that are left to the drivers."""
         return np.flatnonzero(self.runs.numbers[:, small_runs.STATUS] == LEFT).tolist()
 
+    @property
+    def finished(self) -> bool:
+        """Whether all runs have ended."""
+        return not (self.runs.numbers[:, small_runs.STATUS] == RUNNING).any()
 
-def train_small(
-    pairs: SmallPairs,
-    stopper: Stopper,
-    threads: int,
-    *,
-    polished: bool,
-    seconds_before: float,
-) -> SmallResults:
-    """Train all pairs but those that are left to the drivers.
+    def advance(
+        self,
+        stopper: Stopper,
+        threads: int,
+        n_points: int = 1,
+        *,
+        polished: bool = False,
+    ) -> None:
+        """Train all pairs that are running, or leave them to the drivers.
 
-    Parameters
-    ----------
-    pairs : SmallPairs
-    stopper : Stopper
-        Asked between calls of about 20 ms. If there is reason to stop, each run that is left does
-        a few steps, so that every pair has a model.
-    threads : int
-        At the most.
-    polished : bool
-        Whether dual ascent follows.
-    seconds_before : float
-        Seconds that the first pair has as its own.
-    """
-    results = SmallResults(pairs, seconds_before)
-    sets = None
-    if polished:
-        sizes = np.zeros(len(pairs.points), dtype=np.int64)
-        sizes[pairs.kind] = np.diff(pairs.ends)
-        sets = np.array([shape_of_sets(size, size) for size in sizes.tolist()])
-    work = partial(_train_range, pairs, results, stopper, sets)
-    parallel_for(work, even_ranges(len(results), threads))
-    results.set_intercepts(pairs.offset)
-    return results
+        Parameters
+        ----------
+        stopper : Stopper
+            Asked between calls of about 20 ms. If there is reason to stop, each run that is left
+            does a few steps, so that every pair has a model.
+        threads : int
+            At the most.
+        n_points : int, default=1
+            How many checkpoints to go to.
+        polished : bool, default=False
+            Whether dual ascent follows.
+        """
+        pairs, sets = self.pairs, None
+        if polished:
+            sizes = np.zeros(len(pairs.points), dtype=np.int64)
+            sizes[pairs.kind] = np.diff(pairs.ends)
+            sets = np.array([shape_of_sets(size, size) for size in sizes.tolist()])
+        part = self._n_done, self._n_done + n_points
+        work = partial(self._advance_range, stopper, part, sets)
+        parallel_for(work, even_ranges(len(self), threads))
+        self._n_done += n_points
+        # What the constant feature adds to each decision, the square of whose size is the offset.
+        sizes, found = np.diff(self._ends), self._columns["intercept"]
+        for size in np.unique(sizes).tolist():  # as many columns are summed in the order of one
+            of_size = np.flatnonzero(sizes == size)
+            coefs = self.runs.coef[self._ends[of_size, None] + np.arange(size)]
+            found[of_size] = pairs.offset * coefs.sum(axis=1)
 
+    def _advance_range(
+        self,
+        stopper: Stopper,
+        part: tuple[int, int],
+        sets: np.ndarray | None,
+        first: int,
+        last: int,
+    ) -> None:
+        n_together, n_points = _FIRST_CALL, part[1] - part[0]
+        least, each = n_points + small_runs.MOST_ROUNDS, n_points + 2 * (sets is not None)
+        while first < last:
+            reason = stopper.reason()
+            most = _MOST_STEPS if reason is None else tuning.FEWEST_DRAWS
+            end = min(last, first + n_together)
+            records = np.empty(((end - first) * each + least, N_COLUMNS))
+            begin = time.perf_counter()
+            with np.errstate(over="ignore"):  # without compilation, NumPy would warn of draws
+                end, n_records = small_runs.run_pairs(
+                    self.pairs, self.runs, records, first, end, part, most, sets
+                )
+            seconds = time.perf_counter() - begin
+            self._take(first, end, records[:n_records], seconds, reason)
+            share = (end - first) * tuning.SLICE_SECONDS / max(seconds, 1e-9)
+            n_together = int(max(1, min(_MOST_GROWTH * n_together, share)))
+            first = end
 
-def _train_range(
-    pairs: SmallPairs,
-    results: SmallResults,
-    stopper: Stopper,
-    sets: np.ndarray | None,
-    first: int,
-    last: int,
-) -> None:
-    n_together, least = _FIRST_CALL, pairs.points.shape[1] + small_runs.MOST_ROUNDS
-    each = pairs.points.shape[1] + 2 * (sets is not None)
-    while first < last:
-        reason = stopper.reason()
-        most = _MOST_STEPS if reason is None else tuning.FEWEST_DRAWS
-        end = min(last, first + n_together)
-        records = np.empty(((end - first) * each + least, N_COLUMNS))
-        begin = time.perf_counter()
-        with np.errstate(over="ignore"):  # without compilation, NumPy would warn of draws
-            stop, n_records = small_runs.run_pairs(
-                pairs, results.runs, records, first, end, most, sets
-            )
-        seconds = time.perf_counter() - begin
-        results.take(first, stop, records[:n_records], seconds, reason)
-        share = (stop - first) * tuning.SLICE_SECONDS / max(seconds, 1e-9)
-        n_together = int(max(1, min(_MOST_GROWTH * n_together, share)))
-        first = stop
+    def _take(
+        self, first: int, last: int, records: np.ndarray, seconds: float, reason: str | None
+    ) -> None:
+        """Take over what a call has found of the pairs ``first .. last - 1``, and what it took."""
+        numbers = self.runs.numbers[first:last]
+        begins = numbers[:, small_runs.FIRST_RECORD].astype(np.int64)
+        sizes = numbers[:, small_runs.N_RECORDS].astype(np.int64)
+        # Nobody has looked at a clock between them.
+        each = seconds / max(1, len(records))
+        own = 1 + np.arange(len(records)) - np.repeat(begins, sizes)
+        records[:, 2] = own * each + np.repeat(self._seconds[first:last], sizes)
+        self._seconds[first:last] += sizes * each
+        names = np.array([*_STATUS, reason, "running"], dtype=object)
+        status = names[numbers[:, small_runs.STATUS].astype(np.int64)].tolist()
+        histories, statuses = self._columns["history"], self._columns["status"]
+        for number, begin, size in zip(
+            range(first, last), begins.tolist(), sizes.tolist(), strict=True
+        ):
+            if size:  # else it has ended before
+                statuses[number] = status[number - first]
+                rows = records[begin : begin + size]
+                histories[number] = History.of(rows, histories[number])

@@ -1,5 +1,6 @@
 """Pairs of few examples are trained in compiled code together, to the bits of a pair by itself."""
 
+import pickle
 from unittest.mock import Mock
 
 import numpy as np
@@ -13,7 +14,9 @@ from solver_cases import untimed
 from kpegasos import PegasosSVC
 from kpegasos.core import small_runs
 from kpegasos.fitting import training
+from kpegasos.fitting.observers import CheckpointObserver
 from kpegasos.fitting.pairs import KernelRows
+from kpegasos.solvers.small import SmallResults
 from kpegasos.utils import tuning
 
 ARRAYS = [
@@ -30,15 +33,14 @@ def data(n_classes, n_each=4, *, std=3.0):
 def fit_together(monkeypatch, X, y, weight=None, **options):
     """A fit, and how many pairs were left to the drivers; None if they got all."""
     left = [None]
-    train_small = training.train_small
+    advance = SmallResults.advance
 
-    def spy(*arguments, **others):
-        results = train_small(*arguments, **others)
+    def spy(results, *arguments, **others):
+        advance(results, *arguments, **others)
         left[0] = len(results.left)
-        return results
 
     with monkeypatch.context() as patch:
-        patch.setattr(training, "train_small", spy)
+        patch.setattr(SmallResults, "advance", spy)
         return PegasosSVC(random_state=3, **options).fit(X, y, weight), left[0]
 
 
@@ -72,6 +74,7 @@ def assert_same(one, other):
         {"average": "uniform", "sampling": "uniform", "checkpoints": "log"},
         {"tol": 0.3, "fit_intercept": False, "class_weight": "balanced"},
         {"lam": 0.01, "epochs": 2, "checkpoints": None, "n_jobs": 2},
+        {"verbose": True, "epochs": 3},
     ],
     ids=str,
 )
@@ -98,6 +101,64 @@ def test_two_classes_in_compiled_code_are_those_of_the_drivers(dtype, options, m
     assert_same(together, fit_alone(monkeypatch, X, y, weight, **options))
 
 
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("epochs", [1, 2.3])
+def test_warm_starts_in_compiled_code_are_those_of_the_drivers(n_classes, epochs, monkeypatch):
+    """Whichever of both has begun the run."""
+    X, y = data(n_classes, 30)
+    models = []
+    for alone in ((False, False), (False, True), (True, False), (True, True)):
+        model = PegasosSVC(random_state=3, warm_start=True, epochs=epochs)
+        for is_alone in alone:
+            with monkeypatch.context() as patch:
+                if is_alone:
+                    patch.setattr(training, "small_pairs", lambda fit: None)
+                model.fit(X, y)
+        models.append(model)
+    for model in models[1:]:
+        assert_same(models[0], model)
+
+
+class Watcher(CheckpointObserver):
+    """Keeps what it sees of the model, and stops the fit some time."""
+
+    def __init__(self, last):
+        self.last, self.seen = last, []
+
+    def on_checkpoint(self, model):
+        names = ("dual_coef_", "alpha_", "n_steps_", "objective_", "duality_gap_", "intercept_")
+        self.seen.append([pickle.dumps(model()[name]) for name in names])
+        return len(self.seen) == self.last
+
+
+@pytest.mark.parametrize("last", [3, 99])
+@pytest.mark.parametrize("n_left", [0, 2])
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_observers_see_the_models_of_the_drivers(n_classes, n_left, last, monkeypatch):
+    """A pair may be left when somebody has seen some checkpoints."""
+    X, y = data(n_classes, 30)
+    watchers, models = [], []
+    advance = SmallResults.advance
+
+    def leaving(results, *arguments, **others):
+        advance(results, *arguments, **others)
+        if n_left and results.runs.numbers[0, small_runs.N_STEPS] > 100:
+            results.runs.numbers[-1, small_runs.STATUS] = small_runs.LEFT
+
+    monkeypatch.setattr(SmallResults, "advance", leaving)
+    for is_alone in (False, True):
+        watchers.append(Watcher(last))
+        aside = lambda self, X, y, weight: (weight, [watchers[-1]])  # noqa: E731
+        with monkeypatch.context() as patch:
+            patch.setattr(PegasosSVC, "_set_aside", aside)
+            if is_alone:
+                patch.setattr(training, "small_pairs", lambda fit: None)
+            models.append(PegasosSVC(random_state=3, epochs=7).fit(X, y))
+    assert_same(*models)
+    assert watchers[0].seen == watchers[1].seen
+    assert len(watchers[0].seen) == min(last, 7)
+
+
 ROUNDING = pytest.param({"row_dtype": "float32", "polish": True}, marks=pytest.mark.slow)
 
 
@@ -111,8 +172,8 @@ def test_pairs_that_are_left_are_those_trained_alone(options, monkeypatch):
 
 
 MORE = {
-    "warm_start": True, "projection": True, "batch_size": 2, "average": "suffix",
-    "loss": "log_loss", "kernel": "sigmoid", "verbose": True,
+    "projection": True, "batch_size": 2, "average": "suffix", "loss": "log_loss",
+    "kernel": "sigmoid",
 }  # fmt: skip
 
 
@@ -145,7 +206,7 @@ def test_many_small_pairs_have_float64_values_however_many_they_are(monkeypatch)
 
 
 OF_PAIRS = ["gram", "rounding", "members", "label", "weight", "ends", "key", "kind"]
-OF_RUNS = ["alpha", "coef", "margins", "numbers"]
+OF_RUNS = ["bounds", "coef", "margins", "numbers"]
 
 
 @pytest.mark.pure_python

@@ -348,7 +348,8 @@ def test_only_fits_that_ask_for_no_gap_have_float32_rows_of_fewer_examples(
         return subset(rows, *arguments, **options)
 
     monkeypatch.setattr(GramRows, "subset", noting)
-    PegasosSVC(epochs=1, random_state=0, **options).fit(MANY[:1500], np.arange(1500) % 3)
+    y = np.minimum(np.arange(1500) % 7, 2)  # two pairs of more than 1,000
+    PegasosSVC(epochs=1, random_state=0, **options).fit(MANY[:1500], y)
     assert dtypes == {np.dtype(dtype)}
 
 
