@@ -41,7 +41,7 @@ def beginning(held=None):
     if held is not None:
         slots[~np.isin(slots, held)] = -1
     ticks = np.zeros(N, dtype=np.int64)
-    return state, KernelView(GRAM, slots, ticks, GRAM.diagonal() + OFFSET, OFFSET)
+    return state, KernelView.of(GRAM, slots, ticks, GRAM.diagonal() + OFFSET, OFFSET)
 
 
 def make_path(folds=(0, 1), lams=LAMS, *, enough=ENOUGH, most_sets=10**6):

@@ -40,7 +40,7 @@ class QuantisedRows(KernelSource):
         self.values[missing] = self.stored[missing] / self.scale
         self.slots[missing] = missing
         self.evaluations += missing.size * self.n_samples
-        return KernelView(self.values, self.slots, self.ticks, self.squared_norms(), 0.0)
+        return KernelView.of(self.values, self.slots, self.ticks, self.squared_norms(), 0.0)
 
     def advance(self, steps, draws, stop):
         view = self.ensure_rows(np.unique(draws[:stop]), 0)

@@ -25,7 +25,7 @@ from kpegasos.core.certificate import (
     start_ascent,
 )
 from kpegasos.core.state import INHERITED, STEPS, Examples, Iterate, LoopState
-from kpegasos.core.views import HeldRows, KernelView
+from kpegasos.core.views import KernelView
 from kpegasos.core.working_sets import (
     CHOSEN,
     DONE,
@@ -170,7 +170,7 @@ def _check_path(path: Path, state: LoopState, view: KernelView, sets: WorkingSet
 
 @checked(_check_path)
 @compiled()
-def follow(path: Path, state: LoopState, view: HeldRows, sets: WorkingSets) -> int:
+def follow(path: Path, state: LoopState, view: KernelView, sets: WorkingSets) -> int:
     """Solve the cells of a path, from that in work on.
 
     Parameters

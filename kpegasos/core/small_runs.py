@@ -44,7 +44,7 @@ from kpegasos.core.state import (
     LoopParameters,
     LoopState,
 )
-from kpegasos.core.views import HeldRows, as_two
+from kpegasos.core.views import KernelView, as_two
 from kpegasos.core.working_sets import ENOUGH, SETS_DONE, new_working_sets, solve_sets
 from kpegasos.core.working_sets import LEFT as SETS_LEFT
 from kpegasos.losses.standard import HINGE
@@ -165,7 +165,7 @@ class _Run(NamedTuple):
 
     lam: float
     examples: Examples
-    rows: HeldRows
+    rows: KernelView
     rounding: np.ndarray
     largest: float
     bounds: np.ndarray  # the largest dual value, as computed and as proven
@@ -360,7 +360,7 @@ def _run_of(pairs: SmallPairs, bounds: np.ndarray, number: int) -> _Run:
         rounding[a] = pairs.rounding[members[a]]
         largest = max(largest, abs(norms[a]))
     wide, narrow = as_two(values)
-    view = HeldRows(wide, narrow, np.arange(n), np.zeros(n, dtype=np.int64), norms, offset)
+    view = KernelView(wide, narrow, np.arange(n), np.zeros(n, dtype=np.int64), norms, offset)
     examples = Examples(label, signed, pairs.loss)
     evaluations = pairs.evaluations[number]
     return _Run(lam, examples, view, rounding, largest, bounds, evaluations, pairs.tol)

@@ -70,26 +70,9 @@ class KernelView(NamedTuple):
 
     ``kernel_offset`` is added to every kernel value (the constant feature). ``ticks[slot]`` is the
     step at which the row was last used, or ``-1 - step`` of its arrival while it is unused.
-    """
 
-    values: np.ndarray
-    slots: np.ndarray
-    ticks: np.ndarray
-    squared_norms: np.ndarray
-    kernel_offset: float
-
-    def for_loops(self) -> HeldRows:
-        """Return the same as compiled code takes it."""
-        wide, narrow = as_two(self.values)
-        return HeldRows(
-            wide, narrow, self.slots, self.ticks, self.squared_norms, self.kernel_offset
-        )
-
-
-class HeldRows(NamedTuple):
-    """A `KernelView` of one type for values of either precision; one of the arrays is empty.
-
-    So no loop is compiled twice.
+    Of values in float64, ``wide``, and in float32, ``narrow``, one is empty: views are of one type,
+    and no loop is compiled twice.
     """
 
     wide: np.ndarray
@@ -98,6 +81,16 @@ class HeldRows(NamedTuple):
     ticks: np.ndarray
     squared_norms: np.ndarray
     kernel_offset: float
+
+    @classmethod
+    def of(cls, values: np.ndarray, *others: Any) -> KernelView:
+        """Make a view of values of either precision, and the other fields."""
+        return cls(*as_two(values), *others)
+
+    @property
+    def values(self) -> np.ndarray:
+        """Rows, by their slots."""
+        return self.narrow if self.narrow.size else self.wide
 
 
 #: Stand in for values of the other precision.
@@ -139,7 +132,7 @@ class CsrView(NamedTuple):
     intercept_scaling: float
 
 
-View = KernelView | HeldRows | DenseView | CsrView
+View = KernelView | DenseView | CsrView
 
 
 @singledispatch
@@ -188,7 +181,6 @@ def inner(view: Any, image: np.ndarray, i: int) -> Any:
 
 
 @inner.register(KernelView)
-@inner.register(HeldRows)
 def _(view, image, i):  # type: ignore[no-untyped-def]
     return image[i]
 
@@ -218,7 +210,6 @@ def touch(view: Any, i: int, t: int) -> Any:
 
 
 @touch.register(KernelView)
-@touch.register(HeldRows)
 def _(view, i, t):  # type: ignore[no-untyped-def]
     slot = view.slots[i]
     if slot < 0:
@@ -243,7 +234,7 @@ def add_row(
 
 
 # Written out: a call would count references to its arrays at each step.
-@add_row.register(HeldRows)
+@add_row.register(KernelView)
 def _(view, image, stamped_image, i, increment, stamp):  # type: ignore[no-untyped-def]
     slot, offset = view.slots[i], view.kernel_offset
     if view.wide.size:
@@ -266,11 +257,6 @@ def _(view, image, stamped_image, i, increment, stamp):  # type: ignore[no-untyp
         else:
             for j in range(narrow.size):
                 image[j] += increment * (narrow[j] + offset)
-
-
-@add_row.register(KernelView)
-def _(view, *others):  # type: ignore[no-untyped-def]
-    add_row(view.for_loops(), *others)
 
 
 @add_row.register(DenseView)
@@ -304,7 +290,6 @@ def prefetch_draw(view: Any, draws: np.ndarray, position: int) -> Any:
 
 
 @prefetch_draw.register(KernelView)
-@prefetch_draw.register(HeldRows)
 def _(view, draws, position):  # type: ignore[no-untyped-def]
     pass
 

@@ -35,7 +35,6 @@ from kpegasos.core.state import (
     check_state,
 )
 from kpegasos.core.views import (
-    HeldRows,
     KernelView,
     add_range,
     add_rows_together,
@@ -177,7 +176,7 @@ def _check_members(view: KernelView, sets: WorkingSets, rows_needed: bool = True
 @compiled()
 def ascend(
     state: LoopState,
-    view: HeldRows,
+    view: KernelView,
     sets: WorkingSets,
     examples: Examples,
     parameters: LoopParameters,
@@ -205,7 +204,7 @@ def ascend(
 
 @compiled(inner=True)
 def solve_sets(
-    state: LoopState, view: HeldRows, sets: WorkingSets, examples: Examples, to_margin: float
+    state: LoopState, view: KernelView, sets: WorkingSets, examples: Examples, to_margin: float
 ) -> int:
     """`ascend` for compiled callers; margins are ``to_margin`` times the image."""
     alpha, image = state.alpha, state.image
@@ -401,7 +400,7 @@ def _worst(
 
 @compiled(inner=True)
 def _solve(
-    state: LoopState, view: HeldRows, sets: WorkingSets, examples: Examples, to_margin: float
+    state: LoopState, view: KernelView, sets: WorkingSets, examples: Examples, to_margin: float
 ) -> None:
     """Maximise the dual over the members, the other β held fixed; margins do not follow yet."""
     size, members, hessian = sets.counts[MEMBERS], sets.members, sets.hessian

@@ -85,7 +85,7 @@ class RowCache:
                 row_capacity = max(tuning.FEWEST_ROWS, row_capacity // 2)
         self.row_capacity = row_capacity
         self.tile_rows = min(tile_rows, row_capacity)
-        self.view = KernelView(
+        self.view = KernelView.of(
             kept,
             np.full(n_samples, -1, dtype=np.int64),
             np.zeros(row_capacity, dtype=np.int64),
@@ -259,7 +259,7 @@ class RowCache:
     def close(self) -> None:
         """Give the memory up; the view is not to be used any more."""
         self.view.slots[:] = -1
-        self.view = self.view._replace(values=self.view.values[:0].copy())
+        self.view = KernelView.of(self.view.values[:0].copy(), *self.view[2:])
         self._work = np.empty((0, self._work.shape[1]), self._work.dtype)
 
 
@@ -300,7 +300,7 @@ class DrawTile:
         self._turns = rank[turns]
         slots = view.slots[members]
         ticks = np.where(slots >= 0, view.ticks[slots], -1)
-        self._view = KernelView(
+        self._view = KernelView.of(
             values.block(members, members),
             np.arange(members.size),
             ticks,
@@ -342,7 +342,7 @@ class DrawTile:
 
     def close(self) -> None:
         """Give up the kernel values."""
-        self._view = self._view._replace(values=self._view.values[:0, :0].copy())
+        self._view = KernelView.of(self._view.values[:0, :0].copy(), *self._view[2:])
 
 
 class TiledSteps:

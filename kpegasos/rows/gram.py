@@ -68,7 +68,7 @@ class GramRows(KernelSource, unchanging=True):
         self.row_capacity = self.n_samples
         self.gram = np.ascontiguousarray(gram)
         self.rounding, self.exact = rounding, exact
-        self._view = KernelView(
+        self._view = KernelView.of(
             self.gram,
             np.arange(self.n_samples),
             np.zeros(self.n_samples, dtype=np.int64),
@@ -153,7 +153,7 @@ class GramRows(KernelSource, unchanging=True):
     def close(self) -> None:
         """Give up the matrix."""
         self.gram = self.gram[:0].copy()
-        self._view = self._view._replace(values=self.gram)
+        self._view = KernelView.of(self.gram, *self._view[2:])
         super().close()
 
     def product(self, columns: np.ndarray) -> np.ndarray:

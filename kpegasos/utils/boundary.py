@@ -19,11 +19,6 @@ from kpegasos.utils.validation import canonical_rows, shown
 _SHAPE_OF = attrgetter("shape")
 
 
-def _for_loops(argument: Any) -> Any:
-    """Return an argument as compiled code takes it."""
-    return argument.for_loops() if hasattr(argument, "for_loops") else argument
-
-
 class _Entry:
     """A compiled function behind a check of its arguments, which are positional."""
 
@@ -36,12 +31,12 @@ class _Entry:
 
     def __call__(self, *arguments: Any) -> Any:
         self._check(*arguments)
-        return self._function(*map(_for_loops, arguments))
+        return self._function(*arguments)
 
     def again(self, *arguments: Any) -> Any:
         """Call it with arrays of an earlier call: only what a call may change is checked."""
         self._check_again(*arguments)
-        return self._function(*map(_for_loops, arguments))
+        return self._function(*arguments)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.__dict__["__wrapped__"], name)

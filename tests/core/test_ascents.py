@@ -44,7 +44,7 @@ def test_working_sets_reach_the_optimum(loss, size):
     case = FewPoints(loss)
     state = new_state(N, N, PegasosOptions(average=None), LAM, 0).loop
     ticks = np.full(N, -1, dtype=np.int64)
-    view = KernelView(case.K, np.arange(N), ticks, case.K.diagonal().copy(), 0.0)
+    view = KernelView.of(case.K, np.arange(N), ticks, case.K.diagonal().copy(), 0.0)
     sets = new_working_sets(size, N, N, np.full(N, True), adds=True)
     sets.counts[LEFT], sets.counts[SETS_DONE], sets.scalars[ENOUGH] = 400, 0, 1e-7
     parameters = LoopParameters(LAM, N, 1, False, False)
@@ -115,7 +115,9 @@ def maximise_in_box(hessian, gradient, values, n_sets):
     n = values.size
     state = new_state(n, n, PegasosOptions(average=None), 1.0 / n, 0).loop
     state.alpha[:], state.image[:] = values, 1.0 - gradient
-    view = KernelView(hessian, np.arange(n), np.zeros(n, np.int64), hessian.diagonal().copy(), 0.0)
+    view = KernelView.of(
+        hessian, np.arange(n), np.zeros(n, np.int64), hessian.diagonal().copy(), 0.0
+    )
     sets = new_working_sets(n, n, 0, np.full(n, True), adds=True)
     sets.counts[LEFT], sets.scalars[ENOUGH] = n_sets, -1.0
     examples = Examples(np.ones(n), np.ones(n))

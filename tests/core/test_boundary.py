@@ -38,7 +38,9 @@ DRAWS = RNG.integers(0, N, 40)
 
 
 def kernel_view():
-    return KernelView(GRAM.copy(), np.arange(N), np.zeros(N, np.int64), GRAM.diagonal().copy(), 0.0)
+    return KernelView.of(
+        GRAM.copy(), np.arange(N), np.zeros(N, np.int64), GRAM.diagonal().copy(), 0.0
+    )
 
 
 def dense_view():

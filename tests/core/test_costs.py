@@ -46,7 +46,7 @@ def sets_of(loss, size, n_ahead=0):
     case = FewPoints(loss)
     state = new_state(N, N, PegasosOptions(average=None), LAM, 0).loop
     slots, ticks = np.full(N, -1), np.full(N, -1, dtype=np.int64)
-    view = KernelView(case.K, slots, ticks, case.K.diagonal() + OFFSET, OFFSET)
+    view = KernelView.of(case.K, slots, ticks, case.K.diagonal() + OFFSET, OFFSET)
     sets = new_working_sets(size, size + n_ahead, n_ahead, np.zeros(N, dtype=bool), adds=True)
     sets.counts[LEFT], sets.counts[SETS_DONE], sets.scalars[ENOUGH] = 60, 0, 1e-5
     parameters, asked = LoopParameters(LAM, N, 1, False, False), []

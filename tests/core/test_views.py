@@ -67,7 +67,7 @@ def test_view_of_a_fourth_kind_runs_the_same_loop():
 
 def test_touch_tells_hits_from_first_uses_and_missing_rows():
     """A row that was fetched ahead bears the step of its arrival until it is used."""
-    view = KernelView(np.eye(2), np.array([-1, 0, 1]), np.array([-1 - 7, 5]), np.ones(3), 0.0)
+    view = KernelView.of(np.eye(2), np.array([-1, 0, 1]), np.array([-1 - 7, 5]), np.ones(3), 0.0)
     found = [touch(view, *at) for at in ((0, 9), (1, 9), (1, 10), (2, 11))]
     assert found == [-1, 0, 1, 1]
     assert view.ticks.tolist() == [10, 11]

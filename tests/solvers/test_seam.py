@@ -38,7 +38,7 @@ class DenseRows(RowSource):
         self.row_capacity = X.shape[0] if holds_rows else 0
         everything = np.arange(X.shape[0])
         ticks = np.zeros(X.shape[0], dtype=np.int64)
-        self.view = KernelView(self.K, everything, ticks, self.K.diagonal().copy(), 0.0)
+        self.view = KernelView.of(self.K, everything, ticks, self.K.diagonal().copy(), 0.0)
 
     def advance(self, steps, draws, stop):
         run_loop(steps, self.view, draws, stop)
@@ -131,7 +131,7 @@ class OwnRows(KernelSource):
         self._meet()
         self.evaluations += members.size
         n = self.n_samples
-        return KernelView(self.gram, np.arange(n), np.zeros(n, np.int64), np.ones(n), 0.0)
+        return KernelView.of(self.gram, np.arange(n), np.zeros(n, np.int64), np.ones(n), 0.0)
 
     def advance(self, steps, draws, stop):
         view = self.ensure_rows(draws[:stop], 0)
