@@ -484,9 +484,8 @@ def run_pairs(
         points, planned = pairs.points[kind, part[0] : part[1]], pairs.points[kind, -1]
         state = state_of(found.states, number, begin, end)
         steps = state.counters[STEPS]
-        most_steps, epoch = min(planned, steps + most), steps // n
-        last_point = min(points[-1], most_steps)
-        draws = np.empty((-(-last_point // n) - epoch) * n, dtype=np.int64)
+        ends, epoch = (planned, min(planned, steps + most)), steps // n
+        draws = np.empty((-(-min(points[-1], ends[1]) // n) - epoch) * n, dtype=np.int64)
         draw_epochs(pairs.key[number], epoch, n, pairs.uniform, draws)
         # Literals would be other types.
         over_t, projected, one = pairs.average == 1, pairs.average > 1, n // n
@@ -494,11 +493,9 @@ def run_pairs(
         parameters = LoopParameters(lam, n, one, projected, over_t, radius, np.empty(0), one)
         of_last = _new_iterate(n)
         returned = of_last if pairs.average < 0 else _new_iterate(n)
-        rows, ends = records[n_records : n_records + room], (planned, most_steps)
-        steps, average = (draws, epoch * n, points, ends), pairs.average
-        status, n_rows, gap = _pegasos(
-            run, state, parameters, *steps, average, of_last, returned, rows
-        )
+        rows = records[n_records : n_records + room]
+        others = draws, epoch * n, points, ends, pairs.average, of_last, returned, rows
+        status, n_rows, gap = _pegasos(run, state, parameters, *others)
         steps = state.counters[STEPS]
         if sets is not None and status in (COMPLETED, CUT):
             rest, last_one, brief = rows[n_rows:], _new_iterate(n), status == CUT

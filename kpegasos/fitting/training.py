@@ -616,13 +616,11 @@ def small_pairs(fit: Fit) -> SmallPairs | None:
     if longest > _MOST_POINTS:
         return None
     keys = pairs.spawn_keys(range(len(pairs)))
-    evaluations = np.zeros(len(pairs), dtype=np.int64)
-    evaluations[0] = whole.evaluations
     return SmallPairs(
         gram=whole.gram,
         offset=whole.kernel_offset,
         rounding=np.full(whole.n_samples, whole.rounding),
-        evaluations=evaluations,
+        evaluations=np.append(whole.evaluations, np.zeros(len(pairs) - 1, dtype=np.int64)),
         members=rows.members,
         label=pairs.y,
         weight=pairs.weight,
