@@ -662,7 +662,18 @@ def signs_of(name: str, labels: Any) -> tuple[np.ndarray, np.ndarray]:
     ValueError
         If they are no vector, no labels, or not of two classes.
     """
-    array = _vector_of_labels(name, labels)
+    refuse_masked(name, labels)
+    try:
+        array = plain_labels(np.asarray(labels))
+    except (TypeError, ValueError):
+        array = np.empty(0)
+    if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "biufUSTO":
+        raise ValueError(
+            f"{name} must be a non-empty vector of labels of two classes, such as integers or "
+            f"strings, got {shown(labels)} instead"
+        )
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise ValueError(f"{name} must hold a label for each example, got NaN or infinity")
     if array.dtype.kind in "iuf":
         positive = array == 1
         if (positive | (array == -1)).all():
@@ -675,30 +686,3 @@ def signs_of(name: str, labels: Any) -> tuple[np.ndarray, np.ndarray]:
             f"{shown(classes[:5].tolist())}, instead"
         )
     return np.where(array == classes[1], 1.0, -1.0), classes
-
-
-def _vector_of_labels(name: str, labels: Any) -> np.ndarray:
-    """Return labels as a vector of a kind that can be told apart.
-
-    Raises
-    ------
-    ValueError
-        If they are none.
-    """
-    refuse_masked(name, labels)
-    try:
-        array = plain_labels(np.asarray(labels))
-    except (TypeError, ValueError):
-        array = np.empty(0)
-    if array.ndim != 1 or array.size == 0:
-        raise ValueError(
-            f"{name} must be a non-empty vector of labels of two classes, got {shown(labels)} "
-            f"instead"
-        )
-    if array.dtype.kind not in "biufUSTO":
-        raise ValueError(
-            f"{name} must hold labels such as integers or strings, got {array.dtype} instead"
-        )
-    if array.dtype.kind == "f" and not np.isfinite(array).all():
-        raise ValueError(f"{name} must hold a label for each example, got NaN or infinity")
-    return array
