@@ -820,7 +820,7 @@ def _without_unused(X: Any, pairs: Pairs) -> tuple[Any, Pairs]:
 
 
 def _keeps_fewer(values: KernelMatrix, share_mb: float) -> bool:
-    """Tell whether a matrix would be computed as a whole of which dual ascent needs some rows."""
+    """Check whether dual ascent needs few rows of a matrix that would be computed as a whole."""
     few = tuning.POLISHED_GRAM_SAMPLES < values.n_samples <= tuning.GRAM_SAMPLES
     return few and gram_mb_needed(values) <= share_mb
 

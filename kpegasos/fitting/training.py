@@ -82,7 +82,7 @@ class Fit:
     seconds_before : float, default=0.0
         Of what all pairs need, since the fit began; the first one has them as its own.
     is_slow : bool, default=False
-        Whether rows have taken all the time of a pair, so that every draw is one too many.
+        Whether there was no time to make the rows, so that a pair makes as few draws as possible.
     """
 
     X: Any
@@ -597,7 +597,7 @@ def small_pairs(fit: Fit) -> SmallPairs | None:
     most = int(pairs.sizes.max())
     if most > tuning.SMALL_PAIR:
         return None
-    firsts = [0 if state is None else state.steps for state in fit.states or [None] * len(pairs)]
+    firsts = [0 if state is None else state.steps for state in fit.states or (None,)]
     kinds, kind = np.unique(pairs.sizes + (most + 1) * np.array(firsts), return_inverse=True)
     begins = [divmod(each, most + 1) for each in kinds.tolist()]
     steps = [total_steps(settings.n_steps, settings.epochs_of(n), n, 1) for _, n in begins]
@@ -620,7 +620,7 @@ def small_pairs(fit: Fit) -> SmallPairs | None:
         gram=whole.gram,
         offset=whole.kernel_offset,
         rounding=np.full(whole.n_samples, whole.rounding),
-        evaluations=np.append(whole.evaluations, np.zeros(len(pairs) - 1, dtype=np.int64)),
+        evaluations=np.array([whole.evaluations] + [0] * (len(pairs) - 1)),
         members=rows.members,
         label=pairs.y,
         weight=pairs.weight,

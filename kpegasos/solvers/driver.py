@@ -71,7 +71,7 @@ def alone_with(rows: RowSource, *, counts: bool = False) -> AbstractContextManag
 
 
 class OnAccount:
-    """A block whose time and kernel values are charged, and which errors cut in half.
+    """Charge the time and the kernel values of a block; an error in it leaves the run torn.
 
     No other thread changes the rows meanwhile; time spent waiting for them is not charged.
 
@@ -325,7 +325,7 @@ class Certifier:
         return tol > 0.0 and (self._checks == 0 or self._excess >= tol)
 
     def final(self, evaluation: Evaluated, is_over: bool) -> Evaluated:
-        """Choose the evaluation of an iterate that is told of it; settled at the end, if need be.
+        """Return what results report of an iterate: at the end, with less rounding if need be.
 
         Parameters
         ----------
