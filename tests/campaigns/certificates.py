@@ -116,7 +116,8 @@ class Pair:
 
     ``values`` are kernel values between some rows, the examples first, and the pair's examples.
     ``error`` is what these may be off by, ``of_fit`` those of the fit, in the type of X or a wider
-    one.
+    one; ``of_run`` those of its run, which keeps rows of many examples in float32 where no gap is
+    asked for.
     """
 
     def __init__(self, case, claim, spec, rows, weight):
@@ -133,28 +134,39 @@ class Pair:
         else:
             self.values = judge.kernel_values(spec, rows, members)
             self.error = judge.value_error(spec, rows, members, UNIT)
-        self.of_fit = limits.eps * np.abs(self.values) + float(limits.smallest_subnormal)
-        if claim.w is None and case.kind not in ("callable", "precomputed"):
-            centre = 0 if case.is_sparse else case.rows[weight > 0].astype(LONG).mean(axis=0)
-            radius = float(np.sqrt(((rows.astype(LONG) - centre) ** 2).sum(axis=1).max()))
-            error = judge.value_error(spec, rows, members, limits.eps, radius=radius)
-            if error.max() > (rows.shape[1] + 8) * 4e-4 and spec.name in ("rbf", "cauchy"):
-                error = judge.value_error(spec, rows, members, _DOUBLE, radius=radius)
-            self.of_fit += error + rows.shape[1] * float(limits.tiny) * abs(spec.gamma)
+        self.of_fit = self.of_run = self._error_of(spec, members, weight, limits)
+        asks = case.options.get("polish") or "tol" in case.options
+        if case.kind in ("named", "object") and case.y.size > 1000 and not asks:
+            self.of_run = self._error_of(spec, members, weight, np.finfo(np.float32))
         kernel = self.values[claim.members] + self.scaling**2
         weight = weight[claim.members]
         lam = case.options.get("lam") or 1 / (case.options["C"] * weight.sum())
         check(abs(claim.lam / lam - 1) < 1e-12, "lam_ is 1 / (C Σ weights)", lam=claim.lam, of=lam)
         error = self.error[claim.members]
+        if case.is_rounded and _is_definite(kernel):  # a matrix that is given is the problem itself
+            error = np.zeros_like(error)
         self.problem = judge.make_problem(kernel, error, claim.y, weight, claim.lam)
 
+    def _error_of(self, spec, members, weight, limits):
+        """What kernel values that are computed in a type may be off by."""
+        case, rows = self.case, self.rows
+        found = limits.eps * np.abs(self.values) + float(limits.smallest_subnormal)
+        if self.claim.w is None and case.kind not in ("callable", "precomputed"):
+            centre = 0 if case.is_sparse else case.rows[weight > 0].astype(LONG).mean(axis=0)
+            radius = float(np.sqrt(((rows.astype(LONG) - centre) ** 2).sum(axis=1).max()))
+            error = judge.value_error(spec, rows, members, limits.eps, radius=radius)
+            if error.max() > (rows.shape[1] + 8) * 4e-4 and spec.name in ("rbf", "cauchy"):
+                error = judge.value_error(spec, rows, members, _DOUBLE, radius=radius)
+            found += error + rows.shape[1] * float(limits.tiny) * abs(spec.gamma)
+        return found
+
     def explained(self):
-        """What rounding of the fit may do to an objective: values in the type of X, sums."""
+        """What rounding of the run may do to an objective: that of kernel values, and of sums."""
         claim, problem = self.claim, self.problem
         counted = claim.alpha * problem.weight / (claim.lam * max(1, claim.n_steps))
         passes = 1e5 if self.case.options.get("polish") else max(1, claim.n_steps)
         sums = _DOUBLE * (passes + claim.y.size) * np.abs(problem.kernel)
-        moved = problem.shift(claim.coef, self.of_fit[claim.members] + sums)
+        moved = problem.shift(claim.coef, self.of_run[claim.members] + sums)
         return moved + problem.shift(10 * counted, sums)
 
     def judge_claim(self, is_cut):
@@ -189,6 +201,9 @@ class Pair:
         check(low <= high, "the judge contradicts itself", low=low, high=high)
         said |= {"low": low, "high": high}
         last_digits = 4 * _DOUBLE * abs(claim.objective)
+        # What is promised is promised of definite matrices. One that rounding made indefinite has
+        # dual values that exceed those of the one that was meant, by so much.
+        last_digits += problem.dual(problem.variables(claim.coef))[1] if self.case.is_rounded else 0
         below = claim.objective - claim.gap <= high + last_digits
         check(below, "the bound is below the optimum", **said)
         check(claim.objective >= low - slack, "nothing is better than the optimum", **said)
@@ -244,6 +259,12 @@ class Pair:
         # Below the normal numbers rounding is no part of a value: a value, a product and a sum.
         slack = slack + LONG(limits.smallest_subnormal) * (size.sum() + 2 * n)
         return self.values @ coef + constant * coef.sum(), slack
+
+
+def _is_definite(kernel):
+    """Whether a matrix is positive semi-definite, whatever rounding does to its eigenvalues."""
+    values = np.linalg.eigvalsh(kernel.astype(float))
+    return bool(values[0] > values.size * _DOUBLE * values[-1])
 
 
 def _judge_history(claim):
