@@ -36,7 +36,7 @@ from kpegasos.core.state import Examples
 from kpegasos.losses import is_hinge
 from kpegasos.losses.base import best, pulls
 from kpegasos.losses.standard import EpsilonInsensitive
-from kpegasos.utils.compiled import compiled
+from kpegasos.utils.compiled import compiled, copy_into
 
 _EPS = float(np.finfo(np.float64).eps)
 #: Curvature of a coordinate's parabola that is none: where it goes, the slope alone says.
@@ -220,8 +220,9 @@ def balance(
     if excess == 0.0:
         return out, 4.0 * _EPS * size
     sign, over = math.copysign(1.0, excess), abs(excess)
-    betas, rows = np.zeros((3, beta.size)), np.arange(3)
-    betas[_MORE], sums = beta, np.array([over, 0.0, 0.0])
+    betas, rows, sums = np.zeros((3, beta.size)), np.zeros(3, np.int64), np.zeros(3)
+    rows[_LESS], rows[_NEXT], sums[_MORE] = _LESS, _NEXT, over
+    copy_into(beta, betas[_MORE])
     of_shifts = betas, sums, rows
     low = high = 0.0
     is_more = _leaves_more(examples, beta, decisions, sign, 0.0, *of_shifts)
