@@ -32,7 +32,13 @@ from kpegasos.kernels.base import takes_objects
 from kpegasos.kernels.functions import Linear
 from kpegasos.rows.base import RowSource, most_scaling
 from kpegasos.solvers.dual_ascent import INDEFINITE, DualAscent
-from kpegasos.solvers.pegasos import Checkpoints, PegasosRun, make_run, total_steps
+from kpegasos.solvers.pegasos import (
+    Checkpoints,
+    PegasosRun,
+    check_earlier,
+    make_run,
+    total_steps,
+)
 from kpegasos.solvers.polish import ascent_after, polished, seconds_of_first_moves
 from kpegasos.solvers.result import Result, Results
 from kpegasos.solvers.small import SmallResults
@@ -433,6 +439,10 @@ def train(
     begun: dict[int, PairTraining] = {}
     small, found = small_pairs(fit), None
     if small is not None:
+        for number, state in enumerate(fit.states or ()):
+            if state is not None:
+                problem = fit.pairs[number].problem
+                check_earlier(state, problem, settings.options, "margins", problem.y.size)
         found = SmallResults(small, settings.options, fit.seconds_before, fit.states)
     if fit.in_step:
         begun = _train_in_step(
@@ -586,7 +596,7 @@ def small_pairs(fit: Fit) -> SmallPairs | None:
         and settings.counts
         and isinstance(settings.polish, bool)
         and not (fit.in_step and settings.polish)
-        and all(state is None or (state.whole and state.certified) for state in fit.states or ())
+        and all(state is None or state.certified for state in fit.states or ())
         and not settings.free_intercept
         and options.batch_size == 1
         and options.sampling in ("permutation", "uniform")

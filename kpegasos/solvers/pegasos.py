@@ -316,7 +316,29 @@ def make_run(
         state = new_state(rows.n_samples, rows.image_size, options, problem.lam, seed, spawn_key)
         state.image_kind, state.loss = rows.image_kind, problem.loss
         state.free_intercept = problem.free_intercept
-    elif (
+    else:
+        check_earlier(state, problem, options, rows.image_kind, rows.image_size)
+    first = state.steps
+    last = first + total_steps(n_steps, epochs, problem.y.size, options.batch_size)
+    if tol is not None and checkpoints is None:
+        epoch_steps = problem.y.size / options.batch_size
+        cheap = rows.image_kind == "margins"
+        checkpoints = "epoch" if cheap else growing_steps(first, last, epoch_steps)
+    points = Checkpoints(checkpoints, first, last, problem.y.size, options.batch_size)
+    return PegasosRun(problem, rows, state, points)
+
+
+def check_earlier(
+    state: State, problem: Problem, options: PegasosOptions, image_kind: str, image_size: int
+) -> None:
+    """Check that a run of a problem can go on from a state.
+
+    Raises
+    ------
+    ValueError
+        If it is that of another.
+    """
+    if (
         # Two losses without parameters are equal as tuples.
         (type(state.loss), state.loss) != (type(problem.loss), problem.loss)
         or state.options != options
@@ -327,23 +349,15 @@ def make_run(
             "state must come from a run with the same examples, lam, loss, free_intercept, "
             "batch_size, sampling, projection, average, step and kind of rows (kernel or linear)"
         )
-    elif not state.whole:
+    if not state.whole:
         raise ValueError(
             "state must be whole, got one that an error or a second Ctrl-C left in the middle of a "
             "step"
         )
-    elif (state.image_kind, state.loop.image.size) != (rows.image_kind, rows.image_size):
+    if (state.image_kind, state.loop.image.size) != (image_kind, image_size):
         raise ValueError(
             "state must come from a run on the same kind of rows (kernel or linear), got others"
         )
-    first = state.steps
-    last = first + total_steps(n_steps, epochs, problem.y.size, options.batch_size)
-    if tol is not None and checkpoints is None:
-        epoch_steps = problem.y.size / options.batch_size
-        cheap = rows.image_kind == "margins"
-        checkpoints = "epoch" if cheap else growing_steps(first, last, epoch_steps)
-    points = Checkpoints(checkpoints, first, last, problem.y.size, options.batch_size)
-    return PegasosRun(problem, rows, state, points)
 
 
 def pegasos(

@@ -19,6 +19,7 @@ from kpegasos.solvers.polish import shape_of_sets
 from kpegasos.solvers.result import History, Result, Results
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
+from kpegasos.utils.boundary import require_shape
 from kpegasos.utils.threads import even_ranges, parallel_for
 
 #: Pairs of the first call, and how many times as many the next may have.
@@ -70,8 +71,10 @@ class SmallResults(Results):
         self.runs = SmallRuns(loops, bounds, coef, margins, numbers)
         for number, state in enumerate(states or ()):
             if state is not None:
-                for own, array in zip(self._loop(number), state.loop, strict=True):
-                    own[:] = array
+                own = self._loop(number)
+                for name, array in state.loop._asdict().items():
+                    require_shape(name, array, getattr(own, name).shape)
+                    getattr(own, name)[:] = array
                 bounds[number] = state.best_dual, state.proven_bound
                 self._seconds[number] = state.seconds
                 pairs.evaluations[number] += state.evaluations

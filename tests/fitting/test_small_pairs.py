@@ -119,6 +119,16 @@ def test_warm_starts_in_compiled_code_are_those_of_the_drivers(n_classes, epochs
         assert_same(models[0], model)
 
 
+def test_states_of_other_shapes_are_refused():
+    X, y = data(2, 30)
+    for name in ("stamps", "stamped_image", "image", "alpha"):
+        model = PegasosSVC(random_state=3, warm_start=True, epochs=1).fit(X, y)
+        (state,) = model._states
+        state.loop = state.loop._replace(**{name: getattr(state.loop, name)[:1]})
+        with pytest.raises(ValueError, match=r"state must come from|must have shape"):
+            model.fit(X, y)
+
+
 class Watcher(CheckpointObserver):
     """Keeps what it sees of the model, and stops the fit some time."""
 
