@@ -344,7 +344,7 @@ def validated_rows(
     reset : bool
     accept_sparse : bool, default=True
     """
-    labels, alone = not isinstance(estimator, RegressorMixin), isinstance(y, str)
+    labels, alone = not isinstance(estimator, RegressorMixin), _is_absent(y)
     if _is_ready(X) and (alone or _is_ready_for(X, y)) and _is_known(estimator, X, reset):
         return X if alone else (X, _sortable(y) if labels else numbers_of(y))
     refuse_masked("X", X)
@@ -369,6 +369,11 @@ def validated_rows(
     if y is None or not labels:
         return X if y is None else (X, y)
     return X, _sortable(y)
+
+
+def _is_absent(y: Any) -> bool:
+    """Check whether there are no targets, by scikit-learn's word for that."""
+    return isinstance(y, str) and y == "no_validation"
 
 
 def _is_ready(X: Any) -> bool:
@@ -404,7 +409,7 @@ def validated_objects(estimator: Any, X: Any, y: Any = "no_validation") -> Any:
     y : array-like of shape (n_samples,), default="no_validation"
     """
     X = as_objects(X)
-    if isinstance(y, str):
+    if _is_absent(y):
         return X
     refuse_masked("y", y)
     labels = not isinstance(estimator, RegressorMixin)

@@ -43,6 +43,7 @@ from kpegasos.utils.patience import heed
 from kpegasos.utils.threads import even_ranges, lock_of, parallel_for, threads_for
 from kpegasos.utils.validation import (
     as_choice,
+    as_flag,
     canonical_rows,
     largest_magnitude,
     largest_value,
@@ -140,21 +141,21 @@ class KernelMatrix:
             raise ValueError(f"kernel must be a kernel object, got {shown(kernel)} instead")
         self.kernel, self.X = kernel, canonical_rows(X)
         if members is not None:
-            members = as_indices("members", members, X.shape[0])
+            members = as_indices("members", members, self.X.shape[0])
         dtypes = {"row_dtype": row_dtype, "work_dtype": work_dtype}
         for name, dtype in dtypes.items():
             if dtype is not None:
                 dtypes[name] = as_choice(name, dtype, ("float32", "float64"))
         self.members = members
-        self.n_samples = int(X.shape[0] if members is None else members.size)
+        self.n_samples = int(self.X.shape[0] if members is None else members.size)
         self.is_sparse = bool(sparse.issparse(X))
+        self._predicts = as_flag("predicts", predicts)
         self.can_pack = isinstance(kernel, InnerProductKernel) and not self.is_sparse
         self.is_costly = isinstance(kernel, PlacedKernel)
         # A kernel that claims no more has no certificate that could be false.
         self._is_checked = is_foreign(kernel) and bool(kernel.positive_definite)
         self._packed: PackedKernel | None = None
-        self.pace = pace_of(kernel, X)
-        self._predicts = predicts
+        self.pace = pace_of(kernel, self.X)
         self._choose_dtypes(np.dtype(dtypes["row_dtype"] or self.X.dtype), dtypes["work_dtype"])
 
     # --- dtypes and rounding ---
