@@ -98,7 +98,8 @@ def of_one_model(method: _Method) -> _Method:
         one, before = object.__new__(type(estimator)), dict(vars(estimator))
         one.__dict__ = dict(before)
         try:
-            is_brief = bool(arguments) and getattr(arguments[0], "shape", ())[:1] == (1,)
+            shape = getattr(arguments[0], "shape", None) if arguments else None
+            is_brief = isinstance(shape, tuple) and shape[:1] == (1,)
             with nullcontext() if is_brief else at_work():
                 return method(one, *arguments, **options)
         finally:
