@@ -70,6 +70,7 @@ def linear_iterates(
     *,
     batch_size: int = 1,
     projection: bool = False,
+    start: ArrayLike | None = None,
 ) -> Iterator[Iterates]:
     """Go through the steps of linear Pegasos (ICML 2007, figure 1; MPB 2011, Figs. 1 and 2).
 
@@ -86,6 +87,9 @@ def linear_iterates(
         Examples k of one step.
     projection : bool, default=False
         Project onto the ball of radius ``1/sqrt(lam)`` after each step.
+    start : array-like of shape (n_features,), default=None
+        ``w_1``, of norm up to ``1/sqrt(lam)`` (ICML 2007, Fig. 1); zeros if None. The first step
+        multiplies it by ``1 - 1/1``, so it matters only for what that step draws.
 
     Yields
     ------
@@ -114,7 +118,7 @@ def linear_iterates(
     batches = _batches_of(draws, batch_size, y.size)
     projection = as_flag("projection", projection)
     radius = 1.0 / np.sqrt(lam)
-    w = average = np.zeros(X.shape[1])
+    w = average = _start_of(start, X.shape[1], radius)
     alpha = np.zeros(y.size)
     for t, batch in enumerate(batches, start=1):
         eta = 1.0 / (lam * t)  # the step size
@@ -196,6 +200,7 @@ def pegasos_linear(
     *,
     batch_size: int = 1,
     projection: bool = False,
+    start: ArrayLike | None = None,
 ) -> Iterates:
     """Return what stands after the last step of `linear_iterates`, which has the same parameters.
 
@@ -233,7 +238,9 @@ def pegasos_linear(
     >>> np.allclose(by_the_book.average, compiled.w, rtol=1e-12)
     True
     """
-    steps = linear_iterates(X, y, lam, draws, batch_size=batch_size, projection=projection)
+    steps = linear_iterates(
+        X, y, lam, draws, batch_size=batch_size, projection=projection, start=start
+    )
     return deque(steps, maxlen=1).pop()
 
 
@@ -376,3 +383,26 @@ def _batches_of(draws: ArrayLike, batch_size: int, n_samples: int) -> np.ndarray
             f"got {drawn.min():.0f} to {drawn.max():.0f} instead"
         )
     return drawn.astype(np.int64).reshape(-1, k)
+
+
+def _start_of(values: ArrayLike | None, size: int, radius: float) -> np.ndarray:
+    """Return the first iterate: zeros unless given.
+
+    Raises
+    ------
+    ValueError
+        If it is no vector of that size, or longer than the radius of the ball.
+    """
+    if values is None:
+        return np.zeros(size)
+    start = as_array("start", values)
+    if start.shape != (size,):
+        raise ValueError(
+            f"start must have a number for each of {size} features, got shape {start.shape} instead"
+        )
+    norm = float(np.linalg.norm(start))
+    if not norm <= radius * (1.0 + 1e-12):  # nor NaN
+        raise ValueError(
+            f"start must have a norm of 1/sqrt(lam) = {radius:g} at most, got {norm:g} instead"
+        )
+    return start

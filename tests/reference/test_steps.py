@@ -101,6 +101,27 @@ def test_index_stream_is_that_of_a_seed(n_samples):
     )
 
 
+# --- a start other than zero ---
+
+
+def test_start_is_forgotten_but_for_the_first_draw():
+    draws = index_stream(M, 5 * M, random_state=3)
+    first = X[draws[0]] * Y[draws[0]]
+    radius = 1.0 / np.sqrt(LAM)
+    towards = 0.5 * radius * first / np.linalg.norm(first)
+    violates = first @ towards < 1.0
+    zero = list(linear_iterates(X, Y, LAM, draws))
+    for start, same in ((towards, violates), (-towards, True)):
+        moved = list(linear_iterates(X, Y, LAM, draws, start=start))
+        assert_array_equal(moved[0].last, zero[0].last if same else 0.0 * first)
+        if same:
+            assert_array_equal(moved[-1].alpha, zero[-1].alpha)
+            assert_array_equal(moved[-1].average, zero[-1].average)
+
+
+# --- bad input ---
+
+
 # --- histories measure any sequence of iterates as the solver measures its own --------------------
 
 
