@@ -10,12 +10,12 @@ from __future__ import annotations
 import hashlib
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from kpegasos.utils.compiled import compiled
+from kpegasos.utils.threads import cached_property
 from kpegasos.utils.validation import as_integer, refuse_masked, shown
 
 SAMPLINGS = ("permutation", "uniform", "contiguous")

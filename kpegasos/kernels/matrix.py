@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from copy import copy
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -40,7 +39,7 @@ from kpegasos.kernels.pairwise import PlacedKernel
 from kpegasos.utils import tuning
 from kpegasos.utils.boundary import as_indices, require_range, require_shape
 from kpegasos.utils.patience import heed
-from kpegasos.utils.threads import even_ranges, lock_of, parallel_for, threads_for
+from kpegasos.utils.threads import cached_property, even_ranges, lock_of, parallel_for, threads_for
 from kpegasos.utils.validation import (
     as_choice,
     as_flag,

@@ -16,7 +16,6 @@ import pickle
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,6 +44,7 @@ from kpegasos.kernels.exact import errors_of_sums, exact_products
 from kpegasos.kernels.matrix import KernelMatrix
 from kpegasos.rows.budget import Grant
 from kpegasos.utils.boundary import checked_vectors, require_numbers
+from kpegasos.utils.threads import cached_property
 from kpegasos.utils.validation import (
     canonical_rows,
     check_scaling,

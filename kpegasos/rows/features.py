@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,7 +29,13 @@ from kpegasos.rows.base import (
 from kpegasos.utils import tuning
 from kpegasos.utils.boundary import as_indices, require_numbers
 from kpegasos.utils.patience import heed
-from kpegasos.utils.threads import even_ranges, n_threads, parallel_for, threads_for
+from kpegasos.utils.threads import (
+    cached_property,
+    even_ranges,
+    n_threads,
+    parallel_for,
+    threads_for,
+)
 from kpegasos.utils.validation import (
     as_flag,
     canonical_rows,

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from operator import index
 from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex, get_type_hints, overload
 
 import numpy as np
 
+from kpegasos.utils.threads import cached_property
 from kpegasos.utils.validation import shown
 
 if TYPE_CHECKING:

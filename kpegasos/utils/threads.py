@@ -10,15 +10,16 @@ nothing of it.
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from contextvars import Context, ContextVar, copy_context
 from functools import cache
 from itertools import pairwise
 from threading import Lock, RLock
-from typing import Any
+from typing import Any, TypeVar
 from weakref import WeakSet, finalize
 
 from joblib.parallel import get_active_backend
@@ -31,6 +32,20 @@ try:  # scikit-learn's own answer hears of more limits, but its name is private
     from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 except ImportError:
     from joblib import cpu_count as _openmp_effective_n_threads
+
+
+_Value = TypeVar("_Value")
+
+
+class cached_property(functools.cached_property[_Value]):
+    """Python's, without the lock that it holds up to Python 3.11, one for all objects.
+
+    Threads would wait for each other, and a child that is forked meanwhile for ever.
+    """
+
+    def __init__(self, function: Callable[[Any], _Value]) -> None:
+        super().__init__(function)
+        self.lock = nullcontext()
 
 
 def available_threads() -> int:

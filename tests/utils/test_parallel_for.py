@@ -17,6 +17,7 @@ from kpegasos.rows.budget import ACCOUNT
 from kpegasos.utils import threads
 from kpegasos.utils.threads import (
     at_work,
+    cached_property,
     is_torn,
     n_threads,
     parallel_for,
@@ -258,3 +259,18 @@ def test_child_of_a_fork_waits_for_no_turn_and_knows_what_was_left_half_changed(
     go.set()
     thread.join(10.0)
     assert not is_torn(others)
+
+
+def test_cached_properties_of_two_objects_do_not_wait_for_each_other():
+    """What one thread holds the child of a fork beside it would wait for, and never get."""
+    both = threading.Barrier(2)
+
+    class Slow:
+        @cached_property
+        def place(self):
+            return both.wait(timeout=20)
+
+    objects = Slow(), Slow()
+    with ThreadPoolExecutor(2) as pool:
+        assert set(pool.map(lambda each: each.place, objects)) == {0, 1}
+    assert {each.place for each in objects} == {0, 1}
