@@ -67,14 +67,6 @@ def test_json_has_every_cell(data, kpegasos):
     assert told["status"] == "completed"
 
 
-@pytest.mark.parametrize(("kernel", "n_values"), [("0", 1), ("1", 4), ("2", 2)])
-def test_best_line_has_the_values_that_the_kernel_has(data, kpegasos, kernel, n_values):
-    values = ["-c", "1", "-g", "0.1", "-d", "2", "-r", "0.5"]
-    *_, best = kpegasos("tune", data, "-t", kernel, *values, "-v", "3").out.splitlines()
-    assert len(best.split()) == n_values + 1
-    assert best.startswith("1.0 ")
-
-
 @pytest.mark.usefixtures("default_handler")
 @pytest.mark.parametrize("n_cells", [2, 9])
 def test_interrupted_search_says_what_is_done(data, tmp_path, kpegasos, monkeypatch, n_cells):

@@ -7,14 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from kpegasos import linear_rows
-from kpegasos.core.certificate import (
-    Sums,
-    additions,
-    dual_bounds,
-    evaluate_held,
-    judge,
-    limits_of,
-)
+from kpegasos.core.certificate import Sums, additions, dual_bounds, evaluate_held, judge, limits_of
 from kpegasos.core.state import Examples, Iterate, PegasosOptions, new_state
 from kpegasos.losses import HINGE
 from kpegasos.rows.base import Evaluated

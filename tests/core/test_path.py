@@ -23,11 +23,7 @@ from path_cases import (
     sets_of,
 )
 
-from kpegasos.core.path import (
-    CELL,
-    N_SETS,
-    OBJECTIVE,
-)
+from kpegasos.core.path import CELL, N_SETS, OBJECTIVE
 
 pytestmark = pytest.mark.pure_python
 

@@ -74,25 +74,6 @@ def test_svm_predict_agrees_on_a_regressor_of_both_programs(name, tmp_path):
         np.testing.assert_allclose(each.predict(new), found, rtol=1e-5, atol=1e-5)
 
 
-@needs_libsvm
-@each_pair(kernel=list(LIBSVM_KERNELS), n_classes=[2, 4])
-def test_model_of_svm_train_is_read(kernel, n_classes, tmp_path):
-    X, y, new = data(n_classes)
-    dump_svmlight_file(X, y, str(tmp_path / "train"), zero_based=False)
-    number = list(LIBSVM_KERNELS).index(kernel)
-    options = ["-q", "-t", number, "-g", 0.05, "-d", 2, "-r", 0.3]
-    libsvm("svm-train", *options, tmp_path / "train", tmp_path / "model")
-    model = PegasosSVC.from_libsvm(tmp_path / "model")
-    assert model.kernel == kernel
-    np.testing.assert_array_equal(model.classes_, np.unique(y))
-    np.testing.assert_array_equal(model.predict(new), predicted(tmp_path, tmp_path / "model", new))
-    # Which of the classes LIBSVM has first depends on the data; the way back and forth does not.
-    model.to_libsvm(tmp_path / "again")
-    again = PegasosSVC.from_libsvm(tmp_path / "again")
-    np.testing.assert_array_equal(again.decision_function(new), model.decision_function(new))
-    np.testing.assert_array_equal(again.predict(new), model.predict(new))
-
-
 @each_pair(kernel=[*LIBSVM_KERNELS, "precomputed"], n_classes=[2, 4], kind=["dense", "sparse"])
 def test_model_is_the_same_after_writing_and_reading(kernel, n_classes, kind, tmp_path):
     X, y, new = data(n_classes, kind="dense" if kernel == "precomputed" else kind)

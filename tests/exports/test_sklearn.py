@@ -6,15 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from covering import each_pair
-from export_cases import (
-    KERNELS,
-    as_taken,
-    classifier,
-    data,
-    linear_classifier,
-    regressors,
-    targets,
-)
+from export_cases import KERNELS, as_taken, classifier, data, linear_classifier, regressors, targets
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator

@@ -76,12 +76,6 @@ def test_a_number_for_each_column_is_kept_only_of_those_that_a_pair_uses(monkeyp
     assert max(sizes) < 50
 
 
-def test_warm_start_goes_on_over_the_same_columns():
-    X, y = documents()
-    twice = LinearPegasosSVC(epochs=3, warm_start=True, random_state=0).fit(X, y).fit(X, y)
-    assert_array_equal(twice.coef_, LinearPegasosSVC(epochs=6, random_state=0).fit(X, y).coef_)
-
-
 def test_weights_that_are_mostly_zero_are_kept_sparse(always_sparse, tmp_path):
     X, y = documents()
     model = LinearPegasosSVC(polish=True, tol=1e-6, random_state=0).fit(X, y)

@@ -68,13 +68,6 @@ def test_pairs_of_two_classes_are_positive_for_the_second():
     assert_array_equal(pair.problem.y, [1, -1, -1, 1, 1])
 
 
-def test_pairs_leave_out_weight_zero_and_keep_weights_that_are_not_normalised():
-    labels, weight = np.array([0, 1, 2, 0, 1, 2]), np.array([1.0, 0, 1, 2, 3, 0])
-    pairs = make_pairs(labels, 3, weight, 0.1, 1.0, normalise=False)
-    assert [pair.members.tolist() for pair in pairs] == [[0, 3, 4], [0, 3, 2], [4, 2]]
-    assert [pair.problem.weight.tolist() for pair in pairs] == [[1, 2, 3], [1, 2, 1], [3, 1]]
-
-
 # --- coefficients -------------------------------------------------------------------------------
 
 

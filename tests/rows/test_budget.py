@@ -9,14 +9,7 @@ from covering import each_pair
 from row_cases import BYTES_PER_EXAMPLE, SLACK_MB, X, each_dtype, large_data, peak_mb
 from scipy import sparse
 
-from kpegasos import (
-    KernelMatrix,
-    Linear,
-    PegasosSVC,
-    make_problem,
-    make_rows,
-    pegasos,
-)
+from kpegasos import KernelMatrix, Linear, PegasosSVC, make_problem, make_rows, pegasos
 from kpegasos.kernels.exact import exact_products
 from kpegasos.kernels.functions import scale_gamma
 from kpegasos.rows import budget

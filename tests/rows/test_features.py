@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from covering import each_pair
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.datasets import make_blobs
 from sklearn.model_selection import train_test_split
 
-from kpegasos import LinearPegasosSVC, linear_rows, make_problem, pegasos
+from kpegasos import LinearPegasosSVC
 from kpegasos.rows.features import FeatureRows
 from kpegasos.utils import threads as threads_module
 from kpegasos.utils import tuning
@@ -45,21 +45,6 @@ def test_sparse_margins_of_any_rows(dtype, index_dtype, threads, some, monkeypat
     assert_array_equal(rows.margins(vectors), expected)
 
 
-@each_pair(
-    dtype=[np.float32, np.float64],
-    index_dtype=[np.int32, np.int64],
-    sampling=["permutation", "uniform", "contiguous"],
-)
-def test_sparse_and_dense_rows_are_the_same_run(dtype, index_dtype, sampling):
-    """Exactly, on integers, whatever the types; asking for memory ahead changes nothing."""
-    task = make_problem(Y, 2.0**-8)
-    kwargs = {"epochs": 3, "random_state": 0, "sampling": sampling}
-    expected = pegasos(task, linear_rows(DENSE.astype(np.float64)), **kwargs)
-    result = pegasos(task, linear_rows(as_rows(dtype, index_dtype)), **kwargs)
-    assert_array_equal(result.alpha, expected.alpha)
-    assert_allclose(result.w, expected.w, rtol=1e-12)
-
-
 # --- stopping early -------------------------------------------------------------------------------
 
 
@@ -89,15 +74,3 @@ def test_early_stopping_trains_on_the_other_examples_alone():
 def test_early_stopping_is_not_for_warm_starts():
     with pytest.raises(ValueError, match="early_stopping must be False with warm_start=True"):
         LinearPegasosSVC(early_stopping=True, warm_start=True).fit(DENSE, Y)
-
-
-def test_tolerance_of_linear_rows_is_checked_ever_more_rarely():
-    """A check looks at all rows: from a part of an epoch on, at steps that grow by half."""
-    task = make_problem(Y, 1e-2)
-    options = {"epochs": 200, "tol": 0.05, "checkpoints": None, "random_state": 0}
-    result = pegasos(task, linear_rows(DENSE), **options)
-    steps = result.history["iteration"]
-    assert result.status == "tolerance"
-    assert result.relative_gap <= 0.05
-    assert steps[0] == N // 8
-    assert np.all(np.diff(steps) >= 0.45 * steps[:-1])

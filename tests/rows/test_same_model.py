@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from covering import each_value
 from models import counts_of
 from numpy.testing import assert_allclose, assert_array_equal
@@ -16,8 +15,6 @@ from kpegasos.core.averaging import AVERAGES
 from kpegasos.core.problem import primal
 from kpegasos.rows.cached import CachedRows
 from kpegasos.rows.gram import GramRows
-from kpegasos.solvers.dual_ascent import sdca
-from kpegasos.solvers.polish import polish
 
 X, LABELS = make_blobs(1800, centers=3, n_features=20, cluster_std=6.0, random_state=0)
 X = X.astype(np.float32)
@@ -62,21 +59,6 @@ def test_tiles_compute_no_row_that_is_not_needed():
 
 
 # --- working sets ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("weighted", "tol"), [(True, 1e-1), (False, 1e-4)])
-def test_working_sets_certify_what_is_asked_from_few_rows(weighted, tol):
-    """Some sets and the support, where single random steps touch most examples."""
-    weight = 1.0 + np.arange(SIGNS.size) % 3 if weighted else None
-    task = make_problem(np.where(SIGNS > 0, 1, -1), 1e-4, weight)
-    source = make_cached(intercept_scaling=1.0)
-    result = polish(finished_run(task, source, epochs=1), tol=tol)
-    truth = sdca(task, make_cached(intercept_scaling=1.0), tol=1e-7)
-    assert result.status == "tolerance"
-    assert result.relative_gap <= tol
-    assert result.dual_bound <= truth.objective * (1 + 1e-9)
-    assert result.objective >= truth.dual_bound * (1 - 1e-9)
-    assert np.count_nonzero(result.coef) < n_kept(source._cache.view) < SIGNS.size / 3
 
 
 @each_value(average=AVERAGES, cache_mb=[1024.0, 2.5])

@@ -12,16 +12,7 @@ from scipy.sparse import csr_array
 from sklearn.datasets import make_moons
 from solver_cases import EACH_LOSS, TWO_LOSSES, finished_run
 
-from kpegasos import (
-    RBF,
-    KernelMatrix,
-    linear_rows,
-    losses,
-    make_problem,
-    make_rows,
-    pegasos,
-    sdca,
-)
+from kpegasos import RBF, KernelMatrix, linear_rows, losses, make_problem, make_rows, pegasos, sdca
 from kpegasos.core.free_intercept import balance, best_intercept, middle_of
 from kpegasos.core.problem import mean_loss
 from kpegasos.rows.cached import CachedRows

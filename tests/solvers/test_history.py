@@ -5,7 +5,6 @@ import time
 from functools import partial
 from itertools import cycle
 
-import naive
 import numpy as np
 import pytest
 from covering import each_value
@@ -24,7 +23,6 @@ from solver_cases import (
     make_kernel_rows,
     make_task,
     run_pegasos,
-    steps_for,
 )
 
 from kpegasos import History, Sigmoid, make_problem, make_rows, pegasos, regularization_path, sdca
@@ -103,21 +101,6 @@ def test_rows_must_fit_the_problem(solve, source):
 
 
 # --- sampling ---
-
-
-def backwards(rng, n_samples):
-    return np.arange(n_samples)[::-1]
-
-
-@pytest.mark.parametrize("source", ["precomputed", "evicting"])
-@pytest.mark.parametrize("batch_size", [1, 3])
-def test_sampling_by_a_function(source, batch_size):
-    """A permutation of one's own each epoch, as any array of integers."""
-    n_steps = steps_for(batch_size)
-    result = run_pegasos(make_kernel_rows(source), batch_size, sampling=backwards)
-    draws = np.resize(backwards(None, M), n_steps * batch_size)
-    expected = naive.pegasos(exact_gram("linear"), DATA.y, draws, DATA.lam, batch_size=batch_size)
-    assert_array_equal(result.alpha, expected.counts)
 
 
 @pytest.mark.parametrize("source", ["precomputed", "evicting"])

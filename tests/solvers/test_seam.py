@@ -3,7 +3,6 @@
 `DenseRows` and `OwnRows` are not known to the package. An example of the gallery adds a solver.
 """
 
-import pickle
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier, BrokenBarrierError
 
@@ -178,10 +177,3 @@ def test_one_run_of_many_counts_the_construction():
         with ThreadPoolExecutor(4) as pool:
             claimed = [pool.submit(rows.claim_construction) for _ in range(4)]
         assert sum(each.result() for each in claimed) == rows.evaluations > 0
-
-
-def test_rows_can_be_pickled_after_a_run():
-    rows = make_rows(X, "rbf", gamma=0.5, cache="precomputed")
-    first = pegasos(PROBLEM, rows, epochs=1, random_state=0)
-    again = pegasos(PROBLEM, pickle.loads(pickle.dumps(rows)), epochs=1, random_state=0)
-    np.testing.assert_array_equal(first.coef, again.coef)
