@@ -8,7 +8,7 @@ from models import counts_of
 from numpy.testing import assert_allclose, assert_array_equal
 from row_cases import n_kept
 from sklearn.datasets import make_blobs, make_moons
-from solver_cases import finished_run, with_tiles
+from solver_cases import with_tiles
 
 from kpegasos import RBF, KernelMatrix, Linear, PegasosSVC, make_problem, pegasos
 from kpegasos.core.averaging import AVERAGES
