@@ -1,13 +1,11 @@
 """Losses by the book, a step at a time, and optima by another road than the package's.
 
 Each loss is written as papers write it, in the margin or the error. `run` keeps the iterate as a
-vector and shrinks it at each step; averages add up the stored iterates. `optimum` hands the primal
-or the dual, written out as a smooth problem in a box, to scipy. Nothing is imported from the
-package.
+vector and shrinks it at each step. `optimum` hands the primal or the dual, written out as a smooth
+problem in a box, to scipy. Nothing is imported from the package.
 """
 
-from typing import NamedTuple
-
+import naive
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit
@@ -69,33 +67,12 @@ LOSSES = {
 }
 
 
-class Run(NamedTuple):
-    """Iterates ``w_1`` to ``w_{T+1}`` of shape (T + 1, n_features)."""
-
-    iterates: np.ndarray
-
-    def average(self, kind):
-        later = self.iterates[1:]
-        T = len(later)
-        if kind is None:
-            return later[-1]
-        if kind == "uniform":
-            return later.mean(axis=0)
-        if kind == "weighted":
-            steps = np.arange(1, T + 1)
-            return 2.0 / (T * (T + 1.0)) * (steps @ later)
-        start = 1
-        while 2 * start <= T // 2:
-            start *= 2
-        return later[start if T >= 2 else 0 :].mean(axis=0)
-
-
-def run(name, X, y, lam, draws, *, weight=None, k=1, step=None, radius=None, **parameters):
-    """Stochastic subgradient steps in features; a radius, or one for each step."""
+def run(name, X, y, lam, draws, average, *, weight=None, k=1, step=None, radius=None, **parameters):
+    """An average of stochastic subgradient steps in features; a radius, or one for each step."""
     weight = np.ones(len(y)) if weight is None else weight / np.mean(weight)
     radii = None if radius is None else np.broadcast_to(radius, len(draws) // k)
     w = np.zeros(X.shape[1])
-    iterates = [w]
+    iterates = []
     for number in range(len(draws) // k):
         t = number + 1
         eta = 1.0 / (lam * t) if step is None else float(step(np.array([t]), lam)[0])
@@ -107,7 +84,7 @@ def run(name, X, y, lam, draws, *, weight=None, k=1, step=None, radius=None, **p
             length = float(np.linalg.norm(w))
             w = w * min(1.0, radii[number] / length) if length > 0.0 else w
         iterates.append(w)
-    return Run(np.array(iterates))
+    return np.array(naive.average(iterates, average))
 
 
 def objective(name, K, y, lam, coef, *, weight=None, **parameters):

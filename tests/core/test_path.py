@@ -89,6 +89,3 @@ def test_additions_bound_the_error_of_the_margins():
     n_sets = sets_of(path).reshape(2, -1).sum(axis=1)
     unit = (np.abs(path.coefs[[11, 23]]) @ np.abs(path.signed).T).diagonal()
     assert (each[:, -1] > n_sets * unit).all()
-
-
-# --- statuses -------------------------------------------------------------------------------------

@@ -49,9 +49,6 @@ def test_primal_and_dual_bound_by_the_book(weighted, offset, seed):
     assert dual_bound(np.full(M, 1e6), 1e30, problem) >= 0.0
 
 
-# --- the certificate ----------------------------------------------------------------------------
-
-
 # --- labels of two classes, and C -----------------------------------------------------------------
 
 SIGNS = np.array([1.0, -1.0, -1.0, 1.0])

@@ -100,12 +100,11 @@ def test_partial_fit_is_pegasos_by_the_book(loss, average, how, ends, fit_interc
     if projection or loss.startswith("squared"):
         visits = np.split(np.arange(60), ends[:-1])
         radius = radii_of(cost_at_zero(loss, y - offset, weight), 0.125, visits)
-    run = naive_losses.run(
+    *coef, last = naive_losses.run(
         NAMES[loss], np.column_stack((X, np.full(60, 2.0 * fit_intercept))), y - offset,
-        0.125 / weight.mean(), order_of(ends), weight=weight, radius=radius, step=step,
+        0.125 / weight.mean(), order_of(ends), average, weight=weight, radius=radius, step=step,
         **parameter_of(loss),
     )  # fmt: skip
-    *coef, last = run.average(average)
     assert_allclose(model.coef_, coef, rtol=1e-8, atol=1e-10)
     assert_allclose(model.intercept_, [offset + 2.0 * last], rtol=1e-8, atol=1e-10)
     assert_allclose(model.predict(X), X @ model.coef_ + model.intercept_)

@@ -39,6 +39,3 @@ def test_judge_brackets_the_optimum_of_svc(n_classes):
     assert own["objective"] == own["our_objective"] == np.mean(model.objective_)
     assert tight["objective"] < own["objective"]  # the intercept is free
     assert own["objective"] <= tight["our_objective"] * (1 + 1e-6)
-
-
-# --- processes and repeated calls ---

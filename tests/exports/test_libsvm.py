@@ -335,7 +335,9 @@ def test_model_without_support_vectors_decides_by_its_intercept(tmp_path):
     np.testing.assert_array_equal(model.to_sklearn().decision_function(X), -0.25)
 
 
-def test_bad_paths_are_told_of_and_nothing_is_written(model, tmp_path):
+def test_bad_paths_are_told_of_and_nothing_is_written(tmp_path):
+    X, y, _ = data(2)
+    model = classifier().fit(X, y)
     for path, kind, message in (
         (None, TypeError, "path must be the path of a file, got None instead"),
         ("a\0b", ValueError, "path must be the path of a file, got "),

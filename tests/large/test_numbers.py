@@ -27,11 +27,8 @@ def by_the_book(loss, X, y, lam, draws, weight, radius):
     """Vector of the weighted average, intercept last; ``lam`` for weights of mean one."""
     extended = np.column_stack((X, np.ones(len(y))))
     projected = loss.startswith("squared")
-    run = naive_losses.run(
-        NAMES[loss], extended, y, lam, draws, weight=weight, radius=radius if projected else None,
-        **parameter_of(loss),
-    )  # fmt: skip
-    return run.average("weighted")
+    options = {"weight": weight, "radius": radius if projected else None, **parameter_of(loss)}
+    return naive_losses.run(NAMES[loss], extended, y, lam, draws, "weighted", **options)
 
 
 # --- chunks ---

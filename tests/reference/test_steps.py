@@ -119,9 +119,6 @@ def test_start_is_forgotten_but_for_the_first_draw():
             assert_array_equal(moved[-1].average, zero[-1].average)
 
 
-# --- bad input ---
-
-
 # --- histories measure any sequence of iterates as the solver measures its own --------------------
 
 
@@ -185,6 +182,3 @@ def test_error_of_the_iterates_themselves_is_not_disguised():
 
     with pytest.raises(ValueError, match="of my own"):
         linear_history(broken(), X, Y, LAM)
-
-
-# --- a variant is a copy of the steps with one line changed, and its history is drawn beside ours -

@@ -54,23 +54,15 @@ def test_steps_are_those_of_the_book(loss, step, k, projection, average, source)
     problem = make_problem(y, lam, weight, loss=loss)
     # What has no largest slope is always projected.
     projected = projection or not np.isfinite(loss.lipschitz)
-    slow = naive_losses.run(
-        name_of(loss),
-        X,
-        y,
-        lam,
-        stream(30, n_steps * k),
-        weight=weight,
-        k=k,
-        radius=problem.radius if projected else None,
-        step=step,
-    )
+    radius, draws = problem.radius if projected else None, stream(30, n_steps * k)
+    by_steps = {"weight": weight, "k": k, "radius": radius, "step": step}
+    expected = naive_losses.run(name_of(loss), X, y, lam, draws, average, **by_steps)
     rows = make_any_rows(source, X=X)
     options = {"n_steps": n_steps, "batch_size": k, "projection": projection, "step": step}
     result = pegasos(problem, rows, average=average, random_state=0, **options)
-    assert_allclose(X.T @ result.coef, slow.average(average), rtol=1e-8, atol=1e-10)
+    assert_allclose(X.T @ result.coef, expected, rtol=1e-8, atol=1e-10)
     if result.w is not None:
-        assert_allclose(result.w, slow.average(average), rtol=1e-8, atol=1e-10)
+        assert_allclose(result.w, expected, rtol=1e-8, atol=1e-10)
 
 
 @EACH_LOSS

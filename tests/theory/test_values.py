@@ -118,9 +118,6 @@ def test_radius_is_the_largest_norm():
     assert_allclose(theory.data_radius(X, "poly", intercept_scaling=2.0, **poly) ** 2, norms.max())
 
 
-# Steps for an accuracy
-
-
 # --- lemmas 3.1 and 3.2 and Theorem 3.3 of Zhou's report, and what follows from them --------------
 
 steps = st.integers(3, 10**9)
