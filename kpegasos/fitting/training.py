@@ -537,19 +537,20 @@ def _train_in_step(
     runs: list[Any] = [each.run for each in begun.values()] or [found]
     for observer in observers:
         observer.begin_fit(max(len(run.points) for run in runs))
-    n_done, threads = 0, fit.n_threads()
+    n_ahead, threads = 0, fit.n_threads()
     while not all(run.finished for run in runs):
         for observer in observers:
             observer.begin_checkpoint()
-        n_done += 1
+        n_ahead += 1  # checkpoints of which the drivers know nothing
         if found is not None:
             found.advance(stopper, threads)
             if found.left:  # to the drivers, who have to come to the same checkpoint
                 found, begun = None, begin_all()
                 runs = [each.run for each in begun.values()]
-        for _ in range(0 if found is not None else n_done):
-            _advance_in_step(fit, begun, stopper)
-            n_done = 0
+        if found is None:
+            for _ in range(n_ahead):
+                _advance_in_step(fit, begun, stopper)
+            n_ahead = 0
         model = cache(partial(_model_in_step, fit, found, runs))
         if any(observer.on_checkpoint(model) for observer in observers):
             for run in runs:

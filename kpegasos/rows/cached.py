@@ -206,7 +206,7 @@ class RowCache:
         self.evaluations += self._values.write_rows(members, self.view.values, places=slots)
 
     def _work_rows(self, n_rows: int) -> np.ndarray:
-        """Memory for a tile whose rows are not kept side by side; fresh pages would cost more."""
+        """Memory for a tile whose rows are not all kept; fresh pages would cost more."""
         if not self._work.size:
             self._work = np.empty((self.tile_rows, self._work.shape[1]), self._work.dtype)
         return self._work[:n_rows]

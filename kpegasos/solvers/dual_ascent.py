@@ -165,8 +165,7 @@ class DualAscent(SolverRun):
     def after(cls, run: PegasosRun, *, max_epochs: int) -> DualAscent:
         """Make an ascent that begins where a Pegasos run ended, on its account and history."""
         problem, rows = run.problem, run.rows
-        _, returned = run.evaluate()
-        evaluated, lam, loss = returned, problem.lam, problem.loss
+        (_, evaluated), lam, loss = run.evaluate(), problem.lam, problem.loss
         state = new_state(
             rows.n_samples,
             rows.image_size,
@@ -198,7 +197,7 @@ class DualAscent(SolverRun):
             ascent.shift = move - theta * lam * problem.y.size * of_feature
             inherited += rows.move_image(state.loop.image, move, ascent.shift)
         state.loop.counters[INHERITED] = math.ceil(min(inherited, MOST_INHERITED))
-        ascent._best = returned
+        ascent._best = evaluated
         ascent._gap = run._gap
         return ascent
 
