@@ -138,7 +138,7 @@ MOONS = make_moons(24, noise=0.2, random_state=0)
 
 
 def _unfitted(kind):
-    options = {"Cs": 2, "gammas": 2, "calibration": "sigmoid"} if "CV" in kind.__name__ else {}
+    options = {"Cs": 2, "gammas": 2} if "CV" in kind.__name__ else {}
     return kind(random_state=0, **options)
 
 

@@ -208,7 +208,6 @@ search(Cs=[1, 2, 1.0]) -> Cs must have different values, got 1 twice
 search(gammas=["wide"]) -> each value of gammas must be a positive finite ... 'scale' or 'auto'
 search(gammas=["auto", 1 / 3]) -> gammas must have different values, got 0.333333 twice
 search(kernel="poly", degrees=[2.5]) -> each value of degrees must be an integer of at least 0
-search(refit=False, calibration="sigmoid") -> refit must be True for calib
 search(tol=None) -> tol must be a positive finite number, got None
 search(kernel="sigmoid") -> kernel must be positive semi-definite for certified cells, got Sigmoid
 search(kernel="poly", coef0s=[1, -1]) -> kernel must be positive semi-definite ... got Polynomial

@@ -4,8 +4,8 @@ Leaving SVC(probability=True)
 
 scikit-learn 1.9 deprecates the parameter ``probability`` of ``SVC`` and ``NuSVC``, with their
 ``probA_`` and ``probB_``, and removes it in 1.11 (`#32050
-<https://github.com/scikit-learn/scikit-learn/pull/32050>`__). Four ways to have probabilities
-instead, three of them with this package.
+<https://github.com/scikit-learn/scikit-learn/pull/32050>`__). Three ways to have probabilities
+instead, two of them with this package.
 """
 
 import warnings
@@ -18,7 +18,7 @@ from sklearn.metrics import brier_score_loss, log_loss
 from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC
 
-from kpegasos import PegasosSVC, PegasosSVCCV
+from kpegasos import PegasosSVC
 from kpegasos.plotting import COLORS
 
 X, y = make_moons(4400, noise=0.3, random_state=0)
@@ -44,8 +44,6 @@ print(*(str(each.message) for each in caught), sep="\n")
 #   the model to all examples: six fits with five folds.
 # - ``loss="log_loss"``: decisions are log-odds, and probabilities need no further fit. It is
 #   another model, with nearly all examples as support vectors.
-# - ``PegasosSVCCV(calibration="sigmoid")``, if C and γ are searched anyway: the search has
-#   decisions on held-out examples already. Here its grid has one cell, to compare.
 
 options = {"gamma": 2.0, "C": 10.0}
 ours = PegasosSVC(**options, polish=True, random_state=0)
@@ -54,9 +52,8 @@ models = {
     "SVC, calibrated": CalibratedClassifierCV(SVC(**options), ensemble=False),
     "PegasosSVC, calibrated": CalibratedClassifierCV(ours, ensemble=False),
     "PegasosSVC, log loss": PegasosSVC(**options, loss="log_loss", polish=True, random_state=0),
-    "PegasosSVCCV": PegasosSVCCV(Cs=[10.0], gammas=[2.0], calibration="sigmoid", random_state=0),
 }
-figure, axes = plt.subplots(1, 4, figsize=(11, 3.2), sharey=True, layout="constrained")
+figure, axes = plt.subplots(1, 3, figsize=(9, 3.2), sharey=True, layout="constrained")
 panels = iter(axes)
 for name, model in models.items():
     if model is not old:
@@ -84,5 +81,5 @@ plt.show()
 #
 # With several classes, ``CalibratedClassifierCV`` calibrates each class against the rest. The
 # logistic loss couples the probabilities of all pairs, as ``SVC(probability=True)`` did. See
-# :doc:`/migration` for what else changes from ``SVC``, :doc:`/model_selection` for calibration in a
-# search, and :doc:`/exports` for probabilities in LIBSVM's programs.
+# :doc:`/migration` for what else changes from ``SVC``, and :doc:`/exports` for probabilities in
+# LIBSVM's programs.

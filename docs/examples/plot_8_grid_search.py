@@ -2,14 +2,13 @@
 The surface of C and γ
 ======================
 
-A search over both, what it says about each cell, and probabilities from its held-out decisions.
+A search over both, what it says about each cell, and its held-out decisions.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
-from sklearn.calibration import CalibrationDisplay
 from sklearn.datasets import make_moons
-from sklearn.metrics import log_loss
+from sklearn.metrics import RocCurveDisplay
 from sklearn.model_selection import train_test_split
 
 from kpegasos import PegasosSVCCV
@@ -20,7 +19,6 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, train_size=400, random
 search = PegasosSVCCV(
     Cs=np.logspace(-1, 3, 5),
     gammas=0.1 * 4.0 ** np.arange(5),
-    calibration="sigmoid",
     random_state=0,
 ).fit(X_train, y_train)
 
@@ -46,13 +44,8 @@ for ax, column in zip(axes, ("score", "max_relative_gap", "mean_n_support"), str
 plt.show()
 
 # %%
-# ``oof_decision_`` has the decision on each training example of a model that has not seen it, from
-# which probabilities follow without another fit. A curve near the diagonal says that they are
-# frequencies: of the examples with probability 0.8, eight in ten are of the class.
+# ``oof_decision_`` has the decision on each training example of a model that has not seen it: what
+# a threshold is chosen by.
 
-probability = search.predict_proba(X_test)[:, 1]
-print(f"log loss {log_loss(y_test, probability):.3f}")
-
-figure, ax = plt.subplots(figsize=(5, 4.2), layout="constrained")
-CalibrationDisplay.from_predictions(y_test, probability, n_bins=10, ax=ax, name="held-out sigmoid")
+RocCurveDisplay.from_predictions(y_train, search.oof_decision_, name="held out")
 plt.show()

@@ -9,12 +9,14 @@ import time
 import warnings
 from collections.abc import Callable
 from contextlib import redirect_stdout
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
@@ -25,7 +27,7 @@ from kpegasos.cli import files
 from kpegasos.cli.main import INTERRUPTED, STANDARD, UsageError
 from kpegasos.cli.predict import score_lines, scores_of
 from kpegasos.estimators.base import set_sigmoids
-from kpegasos.model_selection.scoring import pair_sigmoids
+from kpegasos.exports.libsvm import Sigmoids
 
 #: Folds for the decisions that sigmoids are fitted to, as LIBSVM has; fewer of smaller classes.
 _MOST_FOLDS = 5
@@ -86,14 +88,32 @@ def _estimator(options: argparse.Namespace, y: np.ndarray) -> Any:
 
 
 def _give_probabilities(model: Any, X: Any, y: np.ndarray, options: argparse.Namespace) -> None:
-    """Fit sigmoids to held-out decisions, and make them part of a fitted model."""
+    """Fit a sigmoid to held-out decisions of each pair of classes, as LIBSVM does."""
     fewest = int(np.unique(y, return_counts=True)[1].min())
     folds = folds_for(y, min(max(fewest, 2), _MOST_FOLDS), options.random_state, option="-b")
     alike = clone(model)
     if len(model.classes_) > 2:
         files.core_of(alike).set_params(decision_function_shape="ovo")
     decisions = cross_val_predict(alike, X, y, cv=folds, method="decision_function")
-    set_sigmoids(files.core_of(model), pair_sigmoids(decisions, y))
+    classes, decisions = np.unique(y), decisions.reshape(y.size, -1)
+    pairs = [(1, 0)] if classes.size == 2 else list(combinations(range(classes.size), 2))
+    curves = []
+    for column, (positive, other) in zip(decisions.T, pairs, strict=True):
+        inside = np.isin(y, classes[[positive, other]])
+        curves.append(_sigmoid_of(column[inside], y[inside] == classes[positive]))
+    set_sigmoids(files.core_of(model), Sigmoids(*np.array(curves).T))
+
+
+def _sigmoid_of(decisions: np.ndarray, is_positive: np.ndarray) -> tuple[float, float]:
+    """Fit slope and offset of a sigmoid, by Platt's shares: nobody is certain of his own class."""
+    n_positive, n_others = np.count_nonzero(is_positive), np.count_nonzero(~is_positive)
+    shares = np.where(is_positive, (n_positive + 1) / (n_positive + 2), 1 / (n_others + 2))
+    curve = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-8).fit(
+        np.tile(decisions, 2)[:, None],
+        np.repeat([1, 0], decisions.size),
+        np.concatenate([shares, 1.0 - shares]),
+    )
+    return curve.coef_.item(), curve.intercept_.item()
 
 
 def _cross_validate(model: Any, X: Any, y: np.ndarray, options: argparse.Namespace) -> None:

@@ -301,7 +301,7 @@ def set_sigmoids(estimator: Any, sigmoids: Sigmoids) -> None:
 
 def _has_log_odds(estimator: Any) -> bool:
     """Return whether decisions of a classifier are log-odds."""
-    loss = fitted(estimator, "loss")
+    loss = fitted(estimator, "loss") if hasattr(estimator, "loss") else "hinge"  # of a search
     return isinstance(loss, Logistic) or (isinstance(loss, str) and loss == "log_loss")
 
 
@@ -311,7 +311,7 @@ def _gives_probabilities(estimator: Any) -> bool:
         return True
     raise AttributeError(
         "predict_proba is only available with loss='log_loss'; for other losses see "
-        "CalibratedClassifierCV, or PegasosSVCCV(calibration=...)"
+        "CalibratedClassifierCV"
     )
 
 

@@ -33,7 +33,6 @@ TRUSTED = tuple(
         "kpegasos.losses.standard": " ".join(
             each.__name__ for each in (*CLASSIFICATION.values(), *REGRESSION.values())
         ),
-        "kpegasos.model_selection.scoring": "DecisionsAsFeatures",
         "kpegasos.model_selection.search": "PegasosSVCCV",
         "kpegasos.rows.base": "GramDecisions KernelDecisions",
         "kpegasos.rows.features": "FeatureDecisions",

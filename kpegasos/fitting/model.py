@@ -26,7 +26,6 @@ from kpegasos.utils.threads import at_work
 #: Parameters that predictions, probabilities and exports go by.
 _READ_LATER = (
     "C", "lam", "loss", "epsilon", "fit_intercept", "intercept_scaling", "class_weight",
-    "calibration",
 )  # fmt: skip
 
 

@@ -275,9 +275,10 @@ def make_folds(
             )
         counts = np.bincount(whole.labels[train], minlength=whole.classes.size)
         if counts.min() == 0:
+            lacking = shown(whole.classes[counts == 0].tolist()[0])
             raise ValueError(
-                f"cv must leave examples of each class to train on, got none of class "
-                f"{_first_without(counts, whole)} in fold {fold}"
+                f"cv must leave examples of each class to train on, got none of class {lacking} "
+                f"in fold {fold}"
             )
         own = np.zeros(y.size)
         np.add.at(own, train, weight[train])
@@ -286,27 +287,6 @@ def make_folds(
     if not tests:
         raise ValueError("cv must give at least one fold, got none")
     return Folds(np.array(weights), tests)
-
-
-def check_all_classes_are_tested(folds: Folds, whole: Targets) -> None:
-    """Check that decisions of each class can be calibrated.
-
-    Raises
-    ------
-    ValueError
-        If a class is in no test.
-    """
-    counts = np.bincount(whole.labels[np.concatenate(folds.tests)], minlength=whole.classes.size)
-    if counts.min() == 0:
-        raise ValueError(
-            f"cv must test examples of each class for calibration, got none of class "
-            f"{_first_without(counts, whole)}"
-        )
-
-
-def _first_without(counts: np.ndarray, whole: Targets) -> str:
-    """Return the first class without examples."""
-    return shown(whole.classes[counts == 0].tolist()[0])
 
 
 def _splits(cv: Any, X: Any, y: np.ndarray, groups: Any) -> list[tuple[Any, Any]]:

@@ -1,8 +1,7 @@
-"""Score held-out decisions by any of scikit-learn's scorers, and calibrate them.
+"""Score held-out decisions by any of scikit-learn's scorers.
 
 A scorer asks an estimator for predictions or decisions. Those of a held-out part are there before
-any estimator is; the stand-in here answers with them. `CalibratedClassifierCV` fits its calibrators
-to the decisions of an estimator. Here these are given as its features.
+any estimator is; the stand-in here answers with them.
 """
 
 from __future__ import annotations
@@ -16,15 +15,12 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn import config_context
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.metrics import check_scoring, get_scorer, get_scorer_names
 
 from kpegasos.estimators import PegasosSVC
 from kpegasos.estimators.base import OneVsOneMixin
-from kpegasos.exports.libsvm import Sigmoids
-from kpegasos.fitting.pairs import Targets, one_vs_rest
-from kpegasos.utils.bases import BaseEstimator, ClassifierMixin
+from kpegasos.fitting.pairs import Targets
+from kpegasos.utils.bases import BaseEstimator
 from kpegasos.utils.validation import is_number, shown, told_of
 
 
@@ -229,84 +225,3 @@ def make_scorer_of(scoring: Any) -> Any:
         return check_scoring(PegasosSVC(), scoring=scoring)
     except (TypeError, ValueError) as error:
         raise told_of(error, "scoring must be a scorer") from None
-
-
-class DecisionsAsFeatures(ClassifierMixin, BaseEstimator):
-    """A classifier whose decisions are the features that it is given."""
-
-    def fit(self, X: np.ndarray, y: np.ndarray, sample_weight: Any = None) -> DecisionsAsFeatures:
-        """Learn the classes."""
-        self.classes_ = np.unique(y)
-        return self
-
-    def decision_function(self, X: np.ndarray) -> np.ndarray:
-        """Return the features; a vector of the only one."""
-        return X[:, 0] if X.shape[1] == 1 else X
-
-    def predict(self, X: np.ndarray) -> np.ndarray:
-        """Choose the class of each example; of shape (n_samples,)."""
-        chosen = X.argmax(axis=1) if X.shape[1] > 1 else (X[:, 0] > 0).astype(np.intp)
-        predicted: np.ndarray = self.classes_[chosen]
-        return predicted
-
-
-def calibrate(
-    method: str, decisions: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None
-) -> CalibratedClassifierCV:
-    """Fit calibrators to held-out decisions.
-
-    Parameters
-    ----------
-    method : {"sigmoid", "isotonic"}
-    decisions : ndarray of shape (n_samples, n_pairs)
-        Signs as in `OneVsOneMixin`.
-    y : ndarray of shape (n_samples,)
-        Examples of each class.
-    sample_weight : ndarray of shape (n_samples,) or None
-
-    Returns
-    -------
-    CalibratedClassifierCV
-        For features that are made by `features_of`.
-    """
-    everything = np.arange(y.size)
-    calibrated = CalibratedClassifierCV(
-        DecisionsAsFeatures(), method=method, cv=[(everything, everything)], ensemble=False
-    )
-    # The stand-in's fit asks for nothing that could be routed.
-    with config_context(enable_metadata_routing=False):
-        calibrated.fit(features_of(decisions, np.unique(y).size), y, sample_weight)
-    return calibrated
-
-
-def pair_sigmoids(decisions: np.ndarray, y: np.ndarray) -> Sigmoids:
-    """Fit a sigmoid to the held-out decisions of each pair of classes, as LIBSVM does.
-
-    Parameters
-    ----------
-    decisions : ndarray of shape (n_samples,) or (n_samples, n_pairs)
-        Signs as in `OneVsOneMixin`.
-    y : ndarray of shape (n_samples,)
-        Examples of each class.
-    """
-    classes = np.unique(y)
-    pairs = [(1, 0)] if classes.size == 2 else list(combinations(range(classes.size), 2))
-    curves = []
-    for k, (positive, other) in enumerate(pairs):
-        inside = np.isin(y, classes[[positive, other]])
-        column = decisions.reshape(y.size, -1)[inside, k : k + 1]
-        fitted = calibrate("sigmoid", column, (y[inside] == classes[positive]).astype(int), None)
-        curve = fitted.calibrated_classifiers_[0].calibrators[0]
-        curves.append((-curve.a_, -curve.b_))
-    return Sigmoids(*np.array(curves).T)
-
-
-def features_of(decisions: np.ndarray, n_classes: int) -> np.ndarray:
-    """Make a column for each class, or the only one for two classes.
-
-    Parameters
-    ----------
-    decisions : ndarray of shape (n_samples, n_pairs)
-    n_classes : int
-    """
-    return decisions if n_classes == 2 else one_vs_rest(decisions, n_classes)

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from kpegasos.estimators import PegasosSVC
@@ -23,14 +22,13 @@ from kpegasos.estimators.base import OneVsOneMixin
 from kpegasos.estimators.bounds import Enclosed
 from kpegasos.estimators.exports import ExportMixin
 from kpegasos.estimators.kernel import KernelInputMixin
-from kpegasos.exports.libsvm import Model, Sigmoids
+from kpegasos.exports.libsvm import Model
 from kpegasos.fitting.inputs import (
     Settings,
     settings_of,
     some_weight,
 )
 from kpegasos.fitting.model import (
-    fitted,
     of_one_model,
     parameters_read_later,
     set_model,
@@ -43,7 +41,6 @@ from kpegasos.model_selection.cells import Surface
 from kpegasos.model_selection.grid import (
     Folds,
     Grid,
-    check_all_classes_are_tested,
     make_folds,
     make_grid,
 )
@@ -53,17 +50,15 @@ from kpegasos.model_selection.results import (
     held_out_decisions,
     missing_cells,
 )
-from kpegasos.model_selection.scoring import HeldOutScorer, calibrate, features_of, make_scorer_of
+from kpegasos.model_selection.scoring import HeldOutScorer, make_scorer_of
 from kpegasos.solvers.stopping import Stopper, interruptible
 from kpegasos.utils.bases import BaseEstimator
 from kpegasos.utils.threads import at_work
 from kpegasos.utils.validation import (
-    as_choice,
     as_flag,
     as_generator,
     check_gram,
     check_magnitude,
-    optional,
     shown,
     warn_caller,
 )
@@ -87,7 +82,6 @@ class _SearchParameters:
     cv: Any = None
     scoring: Any = None
     refit: bool = True
-    calibration: str | None = None
     fit_intercept: bool = True
     intercept_scaling: float = 1.0
     tol: float = 1e-2
@@ -113,7 +107,6 @@ class _SearchAttributes(ModelAttributes):
     status_: str
     refit_time_: float
     support_vectors_: Any
-    calibrator_: Any
 
 
 class _OfTheBest:
@@ -129,13 +122,6 @@ class _OfTheBest:
             f"{owner.__name__} has chosen nothing, since the search ended before any cell was done "
             f"in all folds (status_ is {search.status_!r})"
         )
-
-
-def _calibrates(search: Any) -> bool:
-    """Return whether there are, or will be, probabilities."""
-    if fitted(search, "calibration") is None:
-        raise AttributeError("probabilities are available only with calibration, got None")
-    return True
 
 
 @with_counterparts
@@ -182,10 +168,6 @@ class PegasosSVCCV(
         for probabilities. A callable is tried once before the search.
     refit : bool, default=True
         Whether a `PegasosSVC` with the chosen values is fitted to all examples.
-    calibration : {"sigmoid", "isotonic"} or None, default=None
-        How the held-out decisions of the chosen cell are made into probabilities, by
-        scikit-learn's `CalibratedClassifierCV` and without further fits. None for no
-        ``predict_proba``.
     fit_intercept : bool, default=True
         Add a constant feature (``K + intercept_scaling²``); False is the papers' problem.
     intercept_scaling : float, default=1.0
@@ -255,8 +237,6 @@ class PegasosSVCCV(
         Seconds of the refit.
     scorer_ : callable
         What ``score`` asks.
-    calibrator_ : CalibratedClassifierCV
-        Makes probabilities of decisions, with ``calibration`` only.
     classes_ : ndarray of shape (n_classes,)
         Class labels, sorted.
     n_features_in_ : int
@@ -285,7 +265,6 @@ class PegasosSVCCV(
     References
     ----------
     Chu, Ho, Tsai, Lin, Lin: Warm Start for Parameter Selection of Linear Classifiers (KDD 2015).
-    Platt: Probabilistic Outputs for Support Vector Machines (1999).
 
     Examples
     --------
@@ -392,28 +371,6 @@ class PegasosSVCCV(
         check_is_fitted(self)
         return make_scorer_of(self.scoring)
 
-    @available_if(_calibrates)
-    @of_one_model
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Calibrated probabilities of the classes; with ``calibration`` only.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            With ``kernel="precomputed"``, kernel values against the training examples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            The most probable class may differ from that of ``predict``.
-        """
-        check_is_fitted(self)
-        X, n_classes = self._validate(X, reset=False), self.classes_.size
-        probabilities: np.ndarray = self.calibrator_.predict_proba(
-            self._by_blocks(X, lambda decisions: features_of(decisions, n_classes))
-        )
-        return probabilities
-
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Score by ``scoring``, accuracy if None.
 
@@ -433,13 +390,6 @@ class PegasosSVCCV(
         check_is_fitted(self, "best_estimator_", msg=_WITHOUT_MODEL)
         model: Model = self.best_estimator_._exported(values=values)
         return model
-
-    def _own_sigmoids(self) -> Sigmoids | None:
-        is_one = len(self.classes_) == 2 and hasattr(self, "calibrator_")
-        if not is_one or fitted(self, "calibration") != "sigmoid":
-            return None
-        curve = self.calibrator_.calibrated_classifiers_[0].calibrators[0]
-        return Sigmoids(np.array([-curve.a_]), np.array([-curve.b_]))
 
     @of_one_model
     def to_sklearn(self) -> Any:
@@ -518,13 +468,6 @@ def _settings_of(search: Any) -> Settings:
         Naming the parameter, what was expected and what came.
     """
     as_flag("refit", search.refit)
-    choices = ("sigmoid", "isotonic")
-    calibration = optional(as_choice, "calibration", search.calibration, choices=choices)
-    if calibration is not None and not search.refit:
-        raise ValueError(
-            "refit must be True for calibration, as probabilities are those of the refitted model, "
-            "got False instead"
-        )
     as_flag("fit_intercept", search.fit_intercept)
     if search.tol is None:
         raise ValueError("tol must be a positive finite number, got None instead")
@@ -567,8 +510,6 @@ def _make_plan(
     values = {name: getattr(search, name) for name in ("Cs", "gammas", "degrees", "coef0s")}
     grid = make_grid(search.kernel, X, **values)
     folds = make_folds(search.cv, *for_splitter, y, weight, targets, search._targets)
-    if search.calibration is not None:
-        check_all_classes_are_tested(folds, targets)
     own_weight = weight if weighted else None
     score = HeldOutScorer(
         search.scoring,
@@ -640,11 +581,6 @@ def _attributes_of(plan: _Plan, stopper: Stopper) -> dict[str, Any]:
     attributes["best_score_"] = float(attributes["cv_results_"]["mean_test_score"][index])
     decisions = held_out_decisions(record.best, folds, plan.y.size)
     attributes["oof_decision_"] = decisions[:, 0] if classes.size == 2 else decisions
-    if plan.search.calibration is not None:
-        tested = np.flatnonzero(np.isfinite(decisions[:, 0]))
-        attributes["calibrator_"] = calibrate(
-            plan.search.calibration, decisions[tested], plan.y[tested], plan.weight[tested]
-        )
     return attributes
 
 

@@ -63,7 +63,7 @@ def test_estimators_conform(estimator, check):
         PegasosSVR(kernel="linear"),
         PegasosSVR(polish=True),
         LinearPegasosSVR(),
-        PegasosSVCCV(Cs=[1.0], kernel="linear", cv=5, calibration="sigmoid"),
+        PegasosSVCCV(Cs=[1.0], kernel="linear", cv=5),
     ],
     expected_failed_checks=expected_failures,
 )

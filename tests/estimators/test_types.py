@@ -49,7 +49,7 @@ FITTED = [
     LinearPegasosSVC(fit_intercept="free", early_stopping=True),
     PegasosSVR(fit_intercept="free"),
     LinearPegasosSVR(fit_intercept="free"),
-    PegasosSVCCV(Cs=2, gammas=1, cv=2, calibration="sigmoid"),
+    PegasosSVCCV(Cs=2, gammas=1, cv=2),
 ]
 
 

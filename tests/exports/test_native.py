@@ -60,7 +60,7 @@ def estimators():
         *(classifier(warm_start=True, average="suffix"), linear_classifier()),
         *(make_pipeline(StandardScaler(), each()) for each in (classifier, search)),
         make_pipeline(SimpleImputer(), classifier()),
-        search(calibration="sigmoid"),
+        search(),
     ]
     many = linear_classifier().fit(X, y)
     many.coef_ = sparse.csc_matrix(many.coef_)

@@ -226,12 +226,3 @@ def test_fold_without_a_class_is_named():
     search = small(cv=[(EVERYTHING[::2], EVERYTHING[1::2]), lacking])
     for labels in (names, names.astype(object)):
         assert_rejected(search, X, labels, "none of class 'bee' in fold 1")
-
-
-def test_calibration_needs_tests_of_every_class():
-    X, y = blobs()
-    test = np.flatnonzero(y == 1)[:20]
-    search = small(cv=[(np.setdiff1d(EVERYTHING, test), test)])
-    assert search.fit(X, y).n_splits_ == 1
-    message = "cv must test examples of each class for calibration, got none of class 0"
-    assert_rejected(small(cv=search.cv, calibration="sigmoid"), X, y, message)
