@@ -18,7 +18,6 @@ from kpegasos.core.views import add_rows_together
 from kpegasos.fitting.observers import cell_bar
 from kpegasos.losses import CLASSIFICATION, REGRESSION, make_loss
 from kpegasos.losses.base import bests, pulls, values
-from kpegasos.utils.validation import canonical_rows
 
 
 def run(options: argparse.Namespace) -> int:
@@ -97,10 +96,6 @@ def fit(index: int) -> None:
 
 def _solve(X: Any, y: np.ndarray) -> None:
     """Solve by the functional layer."""
-    if sparse.issparse(X):  # some have indices of 64 bits
-        wide = X.copy()
-        wide.indices, wide.indptr = (part.astype(np.int64) for part in (X.indices, X.indptr))
-        canonical_rows(wide)
     problem = kpegasos.make_problem(2 * y - 1, C=1.0)
     kpegasos.sdca(problem, kpegasos.linear_rows(X), random_state=0)
     kpegasos.sdca(problem, kpegasos.make_rows(X, gamma=1.0), random_state=0)

@@ -49,7 +49,6 @@ SOURCES = {
     "core": ("core", "losses", "utils/compiled.py", "utils/tuning.py"),
     "kernels": ("kernels", "utils/compiled.py", "utils/tuning.py"),
     "losses": ("losses", "utils/compiled.py"),
-    "utils": ("utils/compiled.py", "utils/validation.py"),
 }
 
 #: Sums may be reordered and fused; nothing may assume that values are finite.

@@ -24,9 +24,6 @@ from scipy import sparse
 from sklearn.utils import assert_all_finite, check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from kpegasos.utils.compiled import compiled
-from kpegasos.utils.threads import even_ranges, parallel_for, threads_for
-
 #: Weights, C, lam and the constants of bounds lie between these, far from where squares and
 #: reciprocals overflow.
 SMALLEST, LARGEST = 1e-100, 1e100
@@ -525,21 +522,20 @@ def _check_compressed(X: Any) -> bool:
     _agree(X.data.ndim == 1)
     indices, indptr = _whole(X.indices), _whole(X.indptr)
     _agree(len(X.data) == indices.size and indptr.size == height + 1 and indptr[0] == 0)
-    pieces = even_ranges(height, threads_for(0.5 * indices.size))
-    faults_of = [0] * len(pieces)
-
-    def scan(piece: int, first: int, last: int) -> None:
-        faults_of[piece] = _index_faults(indices, indptr, width, first, last)
-
-    parallel_for(scan, [(k, *ends) for k, ends in enumerate(pieces)])
-    faults = int(np.bitwise_or.reduce(faults_of))
-    _agree(not faults & 4)
-    if faults & 1:
+    _agree(bool((indptr[1:] >= indptr[:-1]).all()) and indptr[-1] <= indices.size)
+    indices = indices[: indptr[-1]]
+    if not indices.size:
+        return False
+    least, most = indices.min(), indices.max()
+    if least < 0 or most >= width:
         raise ValueError(
-            f"X must have column indices from 0 to {width - 1}, "
-            f"got {indices.min()} to {indices.max()} instead"
+            f"X must have column indices from 0 to {width - 1}, got {least} to {most} instead"
         )
-    return bool(faults & 2)
+    increases = np.ones(indices.size, dtype=bool)
+    np.greater(indices[1:], indices[:-1], out=increases[1:])
+    begins = indptr[:-1]
+    increases[begins[begins < indices.size]] = True
+    return not increases.all()
 
 
 def _looked_at(X: Any) -> Any:
@@ -572,23 +568,6 @@ def _whole(indices: Any) -> np.ndarray:
 def _agree(fact: bool) -> None:
     if not fact:
         raise ValueError(f"{_AGREE}, got others instead")
-
-
-@compiled()
-def _index_faults(
-    indices: np.ndarray, indptr: np.ndarray, n_features: int, first: int, last: int
-) -> int:
-    """1 if an index lies outside, plus 2 if some of a row do not increase, plus 4 without entry."""
-    outside, unsorted = 0, 0
-    for row in range(first, last):
-        begin, end = indptr[row], indptr[row + 1]
-        if begin < 0 or begin > end or end > indices.size:
-            return 4
-        for position in range(begin, end):
-            outside |= indices[position] | (n_features - 1 - indices[position])
-        for position in range(begin + 1, end):
-            unsorted |= indices[position] - indices[position - 1] - 1
-    return (1 if outside < 0 else 0) + (2 if unsorted < 0 else 0)
 
 
 # --- labels ---

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from kpegasos.utils import tuning
 from kpegasos.utils.validation import canonical_csr, largest_magnitude
 
 
@@ -24,10 +23,8 @@ def test_largest_magnitude_is_numpys(dtype):
         assert largest_magnitude(sparse.csr_matrix(shape)) == 0.0
 
 
-@pytest.mark.parametrize("work", [1e2, 1e9])
 @pytest.mark.parametrize("index_dtype", [np.int32, np.int64])
-def test_canonical_csr_sorts_indices_and_sums_what_is_twice(index_dtype, work, monkeypatch):
-    monkeypatch.setattr(tuning, "WORK_OF_A_THREAD", work)
+def test_canonical_csr_sorts_indices_and_sums_what_is_twice(index_dtype):
     X = sparse.random(50, 40, density=0.5, format="csr", random_state=0)
     X.indices, X.indptr = X.indices.astype(index_dtype), X.indptr.astype(index_dtype)
     assert np.shares_memory(canonical_csr(X).data, X.data)
