@@ -185,7 +185,6 @@ function tableControls(actions) {
     ),
     file,
     error,
-    el("p", { class: "kp-caption", text: "A file can also be dropped anywhere on the page." }),
   );
   return {
     node,

@@ -71,7 +71,6 @@ export function mount(element, engine, options = {}) {
   }
   dark.addEventListener("change", recolor);
   const detachKeys = attachKeys(options.keys ?? root, actions);
-  const detachDrop = attachDrop(root, actions);
   controller.actions.render();
 
   return {
@@ -79,7 +78,6 @@ export function mount(element, engine, options = {}) {
     destroy() {
       controller.destroy();
       detachKeys();
-      detachDrop();
       dark.removeEventListener("change", recolor);
       for (const view of views) view.destroy?.();
       element.replaceChildren();
@@ -188,24 +186,5 @@ function createTabs(actions) {
       choice.set(ui.tab);
       setAttribute(legend, "hidden", ui.tab !== "curves");
     },
-  };
-}
-
-/** A file dropped on the page is a table. */
-function attachDrop(root, actions) {
-  const over = (event) => {
-    if (event.dataTransfer?.types.includes("Files")) event.preventDefault();
-  };
-  const drop = async (event) => {
-    const file = event.dataTransfer?.files[0];
-    if (!file) return;
-    event.preventDefault();
-    actions.loadTable(await file.text());
-  };
-  root.addEventListener("dragover", over);
-  root.addEventListener("drop", drop);
-  return () => {
-    root.removeEventListener("dragover", over);
-    root.removeEventListener("drop", drop);
   };
 }
