@@ -141,8 +141,6 @@ fit(EACH(), labels=np.where(Y == 1, np.nan, 0.0)) -> y contains NaN
 fit(EACH(), labels=np.full(60, "only")) -> y must have at least two classes ... got 1 class: [
 fit(EACH(), labels=masked(Y)) -> y must have no masked entries, got 2 of 60
 fit(EACH(), labels=changed(Y.astype(object), 3, "a")) -> y must hold labels of one kind ... array
-fit(LinearPegasosSVC(early_stopping=True, validation_fraction=0.01)) -> one example of each
-fit(LinearPegasosSVC(early_stopping=True), labels=X[:, 0]) -> y must be class labels
 fit(PegasosSVC(kernel="sigmoid", tol=0.1)) -> tol ... positive semi-definite
 fit(PegasosSVC(kernel="sigmoid", polish=True)) -> polish ... positive semi-definite
 fit(PegasosSVC(kernel="precomputed")) -> precomputed ... square ... shape (60, 3)

@@ -82,7 +82,3 @@ bottom.set(xlabel="steps T", ylabel="error on held-out examples", ylim=(0, None)
 bottom.legend(frameon=False)
 top.set_xlabel("")
 plt.show()
-
-# %%
-# To stop a linear model by held-out examples, ``LinearPegasosSVC(early_stopping=True)`` holds out a
-# part of the training examples by itself.

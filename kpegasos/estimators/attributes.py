@@ -23,24 +23,28 @@ from kpegasos.solvers.result import History
 Estimator = TypeVar("Estimator")
 
 _PENALTY = "the penalty is the squared norm; `lam` or `C` is its weight"
+_HELD_OUT = "none; a callback of scikit-learn stops a fit by what it sees of held-out examples"
 _STEPS = "`step`; None is 1 / (lam · t)"
 #: Parameters of SVC, SVR, LinearSVC, LinearSVR and SGDClassifier that have another name here.
 COUNTERPARTS = {
     "alpha": "`lam`, or `C` = 1 / (alpha · n_samples)",
     "cache_size": "`cache_mb`",
     "dual": "none; the steps are primal, and `polish=True` ascends the dual",
+    "early_stopping": _HELD_OUT,
     "eta0": _STEPS,
     "l1_ratio": _PENALTY,
     "learning_rate": _STEPS,
     "max_iter": "`epochs` or `n_steps`, and `max_time` in seconds",
     "multi_class": "none; for one-vs-rest, put it into `sklearn.multiclass.OneVsRestClassifier`",
     "n_iter": "`epochs` or `n_steps`",
+    "n_iter_no_change": _HELD_OUT,
     "nu": "`C`; for the problems with nu, see `sklearn.svm.NuSVC`",
     "penalty": _PENALTY,
     "power_t": _STEPS,
     "probability": "`loss='log_loss'`, or `sklearn.calibration.CalibratedClassifierCV`",
     "shrinking": "none; `polish=True` sets examples aside by itself",
     "shuffle": "`sampling`",
+    "validation_fraction": _HELD_OUT,
 }
 
 

@@ -48,12 +48,7 @@ from kpegasos.fitting.model import (
     states_to_go_on_from,
     unchanged_by_errors,
 )
-from kpegasos.fitting.observers import (
-    CallbackObserver,
-    CheckpointObserver,
-    in_turn,
-    progress_bar,
-)
+from kpegasos.fitting.observers import CallbackObserver, in_turn, progress_bar
 from kpegasos.fitting.pairs import (
     KernelRows,
     Numbers,
@@ -122,12 +117,6 @@ class BasePegasos(ExportMixin, CallbackSupportMixin, RunParameters, ModelAttribu
         """Return decisions of all pairs for validated rows, of shape (n_samples, n_pairs)."""
         raise NotImplementedError
 
-    def _set_aside(
-        self, X: Any, y: np.ndarray, weight: np.ndarray
-    ) -> tuple[np.ndarray, list[CheckpointObserver]]:
-        """Return weights to train with, and observers of the fit."""
-        return weight, []
-
     # --- fit ---
 
     @in_turn
@@ -167,9 +156,8 @@ class BasePegasos(ExportMixin, CallbackSupportMixin, RunParameters, ModelAttribu
             threads = nullcontext() if n_jobs is None else at_work(n_jobs)
             with threads, stopper.paying(settings.max_kernel_evaluations):
                 X, y = self._validate(X, y, reset=not self._continues())
-                weight, observers = self._set_aside(X, y, some_weight(sample_weight, X))
-                if callbacks is not None:
-                    observers = [callbacks, *observers]
+                weight = some_weight(sample_weight, X)
+                observers = [] if callbacks is None else [callbacks]
                 fit = self._new_fit(X, self._targets(y, weight), settings, in_step=bool(observers))
                 stopper.limit(settings.max_time)
                 results = self._train(fit, observers, stopper)
@@ -208,9 +196,7 @@ class BasePegasos(ExportMixin, CallbackSupportMixin, RunParameters, ModelAttribu
         seed = draw_seed(self.random_state)
         return Fit(X, pairs, rows, settings, seed, states, known, attributes, in_step)
 
-    def _train(
-        self, fit: Fit, observers: Sequence[CheckpointObserver], stopper: Stopper
-    ) -> Results:
+    def _train(self, fit: Fit, observers: Sequence[CallbackObserver], stopper: Stopper) -> Results:
         """Train all pairs, and make the results the model."""
         stopper.presses_kept = 1
         settings, name = fit.settings, type(self).__name__
@@ -225,8 +211,6 @@ class BasePegasos(ExportMixin, CallbackSupportMixin, RunParameters, ModelAttribu
                 results = train(fit, stopper, update, observers)
                 model = fit.attributes(fit, results)
                 model["_states"] = [r.state for r in results] if settings.warm_start else None
-                for observer in observers:
-                    model.update(observer.attributes())
                 set_model(self, model)
         except MemoryError as error:
             if "cache_mb" not in settings.own:

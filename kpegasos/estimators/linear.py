@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import copy
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Self
 
@@ -17,7 +16,7 @@ from kpegasos.estimators.bounds import EPS, Enclosed, check_diagonal, squared_co
 from kpegasos.exports.libsvm import Model, check_model
 from kpegasos.fitting.features import PairFeatures
 from kpegasos.fitting.inputs import Settings
-from kpegasos.fitting.observers import CheckpointObserver, EarlyStopping, draw_aside, in_turn
+from kpegasos.fitting.observers import in_turn
 from kpegasos.fitting.pairs import Pairs
 from kpegasos.fitting.streams import OnlineClassifier, OnlineRegressor
 from kpegasos.fitting.training import Fit
@@ -32,7 +31,6 @@ class LinearEstimator(BasePegasos):
     """An estimator whose model is a weight of each feature."""
 
     coef_: Any
-    validation_scores_: list[float]
     _online: Any
     #: Of a free intercept: what is taken off rows, and what the intercept lacks by rounding.
     _centre: np.ndarray
@@ -190,15 +188,7 @@ class LinearPegasosSVC(OneVsOneMixin, LinearEstimator):
         Steps at which the model is evaluated for ``history_``, at the cost of a pass over the data:
         ends of the epochs 1, 2, 5, 10, 20, 50 and so on, ends of all epochs, ten steps a decade,
         or these steps. None evaluates the end only. "auto" is all epochs where somebody waits for
-        them: callbacks, ``verbose``, ``early_stopping``, or ``tol`` without ``polish``.
-    early_stopping : bool, default=False
-        Whether a part of the examples is set aside, and training stops when the accuracy on it has
-        not risen for some checkpoints, as in `SGDClassifier`.
-    validation_fraction : float, default=0.1
-        Share of the examples of each class that ``early_stopping`` sets aside. Examples of
-        weight zero do not count.
-    n_iter_no_change : int, default=5
-        Number of checkpoints without a better accuracy after which ``early_stopping`` stops.
+        them: callbacks, ``verbose``, or ``tol`` without ``polish``.
     class_weight : dict, "balanced" or None, default=None
         Factor of the weights of each class; 1 for classes that a dict leaves out. "balanced" is
         inversely proportional to the weight of the class.
@@ -241,8 +231,6 @@ class LinearPegasosSVC(OneVsOneMixin, LinearEstimator):
         Signed coefficients in SVC's layout.
     objective_, duality_gap_, relative_gap_ : float or ndarray of shape (n_pairs,)
         Primal objective, its certified distance to the optimum, and that divided by the objective.
-    validation_scores_ : list of float
-        Accuracy on the examples set aside at each checkpoint; with ``early_stopping`` only.
     history_ : History or list of History
         Objective, certificate and costs at each checkpoint, of each pair.
     n_steps_ : int or ndarray of shape (n_pairs,)
@@ -278,34 +266,6 @@ class LinearPegasosSVC(OneVsOneMixin, LinearEstimator):
     >>> LinearPegasosSVC(random_state=0).fit(X, y).score(X, y) > 0.9
     True
     """
-
-    _: KW_ONLY
-    early_stopping: bool = False
-    validation_fraction: float = 0.1
-    n_iter_no_change: int = 5
-
-    def _set_aside(
-        self, X: Any, y: np.ndarray, weight: np.ndarray
-    ) -> tuple[np.ndarray, list[CheckpointObserver]]:
-        if not self.early_stopping:
-            return weight, []
-        if self.warm_start:
-            raise ValueError("early_stopping must be False with warm_start=True, got True instead")
-        aside = draw_aside(y, weight, self.validation_fraction, self.random_state)
-
-        def accuracy(attributes: dict[str, Any]) -> float:
-            from sklearn.metrics import accuracy_score
-
-            model = copy.copy(self)
-            model.__dict__.update(attributes)
-            predicted = model._by_blocks(X[aside], model._vote)
-            return float(accuracy_score(y[aside], predicted, sample_weight=of_aside))
-
-        observer, of_aside = EarlyStopping(accuracy, self.n_iter_no_change), weight[aside]
-        # Examples of no weight take no part, and keep their place in alpha_ and support_.
-        weight = weight.copy()
-        weight[aside] = 0.0
-        return weight, [observer]
 
     @in_turn
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:

@@ -155,12 +155,6 @@ def _as_kernel(name: str, value: Any) -> Any:
     return value
 
 
-def _as_fraction(name: str, value: Any) -> float:
-    if (number := as_number(name, value, positive=True)) < 1.0:
-        return number
-    raise ValueError(f"{name} must be less than 1, got {shown(value)} instead")
-
-
 def _as_class_weight(name: str, value: Any) -> Any:
     if value is None or isinstance(value, dict) or (isinstance(value, str) and value == "balanced"):
         return value
@@ -215,9 +209,6 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "cache": _choice(*CACHES),
     "cache_mb": lambda _, value: as_budget(value),
     "row_dtype": _choice("auto", "float32", "float64"),
-    "early_stopping": as_flag,
-    "validation_fraction": _as_fraction,
-    "n_iter_no_change": partial(as_integer, least=1),
     "class_weight": _as_class_weight,
     "decision_function_shape": _choice("ovr", "ovo"),
     "break_ties": as_flag,
@@ -270,8 +261,7 @@ def settings_of(estimator: Any) -> Settings:
     plain = _plain_parameters(estimator)
     get = plain.get
     polish, auto_epochs = plain["polish"], plain["epochs"] == "auto"
-    # A score at each epoch says when to stop, so there have to be some.
-    shortened = auto_epochs and bool(polish) and not get("early_stopping")
+    shortened = auto_epochs and bool(polish)
     options = PegasosOptions(
         *(plain[name] for name in ("batch_size", "sampling", "projection", "average", "step"))
     )

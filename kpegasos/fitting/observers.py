@@ -1,4 +1,4 @@
-"""Observers of a fit: callbacks, early stopping, the progress bar of ``verbose=True``.
+"""Observers of a fit: callbacks, the progress bar of ``verbose=True``.
 
 Where scikit-learn has no callbacks the estimators have no ``set_callbacks``. The bar counts kernel
 values as they are computed, whatever for, and shows them with the seconds several times a second: a
@@ -17,12 +17,9 @@ from functools import wraps
 from threading import Event, Thread
 from typing import Any, TypeVar
 
-import numpy as np
-
 from kpegasos.utils.bases import BEGIN_CALLBACKS, with_callbacks
 from kpegasos.utils.patience import Counter, counting
 from kpegasos.utils.threads import turn
-from kpegasos.utils.validation import check_labels
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
@@ -43,29 +40,8 @@ def in_turn(method: _Method) -> _Method:
 Model = Callable[[], dict[str, Any]]
 
 
-class CheckpointObserver:
-    """Follows a fit from checkpoint to checkpoint; by itself it does nothing and stops nothing."""
-
-    def begin_fit(self, n_checkpoints: int) -> None:
-        """Learn that the fit begins, with at most so many checkpoints."""
-
-    def begin_checkpoint(self) -> None:
-        """Learn that training goes on to the next checkpoint."""
-
-    def on_checkpoint(self, model: Model) -> bool:
-        """Look at the model at a checkpoint, and say whether the fit is to stop there."""
-        return False
-
-    def end_fit(self) -> None:
-        """Learn that the fit has ended."""
-
-    def attributes(self) -> dict[str, Any]:
-        """Return fitted attributes that tell what was observed."""
-        return {}
-
-
-class CallbackObserver(CheckpointObserver):
-    """Tells scikit-learn's callbacks of a fit.
+class CallbackObserver:
+    """Tells scikit-learn's callbacks of a fit, from checkpoint to checkpoint.
 
     Parameters
     ----------
@@ -110,76 +86,6 @@ class CallbackObserver(CheckpointObserver):
     def end_fit(self) -> None:
         """Tell the callbacks that the fit has ended."""
         self._fit.call_on_fit_task_end(**self._hook_arguments)
-
-
-def draw_aside(y: np.ndarray, weight: np.ndarray, fraction: float, random_state: Any) -> np.ndarray:
-    """Return examples to set aside, the same share of each class, among those that count.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n_samples,)
-    weight : ndarray of shape (n_samples,)
-        Examples of weight zero are as good as absent.
-    fraction : float
-        Share of the examples.
-    random_state : int, RandomState or None
-
-    Returns
-    -------
-    ndarray of shape (n_aside,), int
-
-    Raises
-    ------
-    ValueError
-        If a class has a single example, or the share is less than one example of each class.
-    """
-    check_labels(y)
-    counting = np.flatnonzero(weight > 0)
-    classes, counts = np.unique(y[counting], return_counts=True)
-    if counts.min() < 2:
-        raise ValueError(
-            f"early_stopping needs at least two examples (of positive sample_weight) of each "
-            f"class, got one of {classes[counts < 2].tolist()}"
-        )
-    n_aside = math.ceil(fraction * counting.size)
-    if not classes.size <= n_aside <= counting.size - classes.size:
-        raise ValueError(
-            f"validation_fraction must set one example of each of the {classes.size} classes aside "
-            f"and leave another, got {fraction:g} of {counting.size} examples of positive "
-            f"sample_weight"
-        )
-    from sklearn.model_selection import train_test_split
-
-    aside: np.ndarray = train_test_split(
-        counting, test_size=fraction, stratify=y[counting], random_state=random_state
-    )[1]
-    return aside
-
-
-class EarlyStopping(CheckpointObserver):
-    """Stops a fit when a score has not risen for some checkpoints.
-
-    Parameters
-    ----------
-    score : callable
-        ``score(attributes)`` of the model as it stands.
-    patience : int
-        Checkpoints.
-    """
-
-    def __init__(self, score: Callable[[dict[str, Any]], float], patience: int) -> None:
-        self._score, self._patience = score, int(patience)
-        self.scores: list[float] = []
-
-    def on_checkpoint(self, model: Model) -> bool:
-        """Score the model; true if it has been no better for long enough."""
-        self.scores.append(self._score(model()))
-        recent, before = self.scores[-self._patience :], self.scores[: -self._patience]
-        return bool(before) and max(recent) <= max(before)
-
-    def attributes(self) -> dict[str, Any]:
-        """Return the scores, as ``validation_scores_``."""
-        return {"validation_scores_": self.scores}
 
 
 # --- the progress bar: a line that says how far something has come, until it is done ---

@@ -26,7 +26,7 @@ from kpegasos.core.small_runs import SmallPairs
 from kpegasos.core.state import State
 from kpegasos.fitting.features import PairFeatures
 from kpegasos.fitting.inputs import Settings
-from kpegasos.fitting.observers import CheckpointObserver
+from kpegasos.fitting.observers import CallbackObserver
 from kpegasos.fitting.pairs import KernelRows, Pair, Pairs
 from kpegasos.kernels.base import takes_objects
 from kpegasos.kernels.functions import Linear
@@ -411,7 +411,7 @@ class Turns:
 
 
 def train(
-    fit: Fit, stopper: Stopper, update: Update, observers: Sequence[CheckpointObserver] = ()
+    fit: Fit, stopper: Stopper, update: Update, observers: Sequence[CallbackObserver] = ()
 ) -> Results:
     """Train each pair to its end, several at a time on threads; in step while somebody looks on.
 
@@ -425,7 +425,7 @@ def train(
         goes to the others.
     update : callable
         See `Update`.
-    observers : sequence of CheckpointObserver, default=()
+    observers : sequence of CallbackObserver, default=()
         The first whose ``on_checkpoint`` is true stops the steps; those after it are not asked.
     """
     fit.prepare(stopper)
@@ -527,7 +527,7 @@ def _train_in_step(
     found: SmallResults | None,
     begin_all: Callable[[], dict[int, PairTraining]],
     stopper: Stopper,
-    observers: Sequence[CheckpointObserver],
+    observers: Sequence[CallbackObserver],
 ) -> dict[int, PairTraining]:
     """Take the steps of all pairs from checkpoint to checkpoint, where observers see the model.
 

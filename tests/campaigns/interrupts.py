@@ -146,8 +146,7 @@ def _short(rng, how):
         kernel = pick(rng, [kernel_of_users, kernel_of_users, "rbf"])
         cache = pick(rng, ["precomputed", "cached", "streamed", "auto"])
         return PegasosSVC(kernel=kernel, cache=cache, **settings)
-    early = how == "fit" and not settings["warm_start"] and some(rng, 0.4)
-    return LinearPegasosSVC(**settings, early_stopping=early)
+    return LinearPegasosSVC(**settings)
 
 
 def _fault(rng):
@@ -280,8 +279,6 @@ def _endless(rng, X):
         "warm_start": some(rng, 0.3),
     }  # fmt: skip
     if some(rng, 0.35):
-        if not settings["warm_start"] and some(rng, 0.3):
-            settings |= {"early_stopping": True, "n_iter_no_change": 10**9}
         return LinearPegasosSVC(**settings), X @ X.T
     kernel = pick(rng, ["rbf", "rbf", kernel_of_users])
     cache = pick(rng, ["precomputed", "cached", "streamed", "auto"])
@@ -309,8 +306,7 @@ def _fit(rng):
     else:
         what = "the model reached so far"
         check_usable(estimator, X, 3)
-        if not getattr(estimator, "early_stopping", False):
-            check_certificate(estimator, X, y, gram)
+        check_certificate(estimator, X, y, gram)
         _check_is_fit_of_so_many_steps(estimator, X, y)
     _check_next_fit(estimator, X, y)
     return f"fit: {what}"

@@ -16,7 +16,6 @@ from models import (
     with_duplicates,
 )
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.class_weight import compute_sample_weight
@@ -125,20 +124,6 @@ def test_decisions_of_float32_survive_extreme_coefficients(C):
     expected = wide.decision_function(X)
     atol = 1e-3 * np.abs(expected).max()
     np.testing.assert_allclose(narrow.decision_function(X), expected, rtol=1e-3, atol=atol)
-
-
-def test_early_stopping_passes_over_weight_zero():
-    """Examples of weight zero are as good as absent: they are not set aside either."""
-    X, y = make_blobs(200, centers=3, cluster_std=2.0, random_state=0)
-    weight = np.where(np.arange(200) % 3 == 0, 0.0, 1.0)
-    weight[y == 2] = 0.0
-    kept = weight > 0
-    clf = LinearPegasosSVC(early_stopping=True, epochs=20, random_state=0)
-    alone = clone(clf).fit(X[kept], y[kept])
-    clf.fit(X, y, sample_weight=weight)
-    assert clf.validation_scores_ == alone.validation_scores_
-    np.testing.assert_array_equal(clf.alpha_[kept], alone.alpha_)
-    assert not clf.alpha_[~kept].any()
 
 
 @BOTH

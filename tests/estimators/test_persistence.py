@@ -60,10 +60,9 @@ WARM = {
     [
         (WARM["kernel"], np.asarray),
         (WARM["linear"], np.asarray),
-        (LinearPegasosSVC(early_stopping=True, n_iter_no_change=2, random_state=0), np.asarray),
         (PegasosSVC(batch_size=np.int16(3), polish=True, random_state=0), sparse.csr_matrix),
     ],
-    ids=["warm", "linear", "early", "sparse"],
+    ids=["warm", "linear", "sparse"],
 )
 def test_round_trip(model, convert, way, tmp_path):
     X, y = data()

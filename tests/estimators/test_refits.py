@@ -57,7 +57,6 @@ FITS: dict[type, dict[str, tuple[dict[str, Any], Any]]] = {
         "plain": ({}, TWO),
         "three classes": ({}, THREE),
         "free intercept": ({"fit_intercept": "free"}, TWO),
-        "early stopping": ({"early_stopping": True}, TWO),
         "polish": ({"polish": True, "tol": 1e-3}, TWO),
         "sparse": ({}, CSR),
         "wide": ({}, WIDE),

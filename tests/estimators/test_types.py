@@ -46,7 +46,7 @@ def test_mypy_checks_a_script_far_from_the_checkout(tmp_path):
 
 FITTED = [
     PegasosSVC(fit_intercept="free", loss="log_loss"),
-    LinearPegasosSVC(fit_intercept="free", early_stopping=True),
+    LinearPegasosSVC(fit_intercept="free"),
     PegasosSVR(fit_intercept="free"),
     LinearPegasosSVR(fit_intercept="free"),
     PegasosSVCCV(Cs=2, gammas=1, cv=2),
