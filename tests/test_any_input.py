@@ -315,7 +315,7 @@ def model(model, arguments):
         assert (objective >= 0).all(), f"objective_ {objective}"
         sure = str(arguments.get("kernel", "rbf")) in ("rbf", "linear", "laplacian")
         assert (gap >= 0).all() or (not sure and np.isnan(gap).any()), f"duality_gap_ {gap}"
-    has_no_model = hasattr(model, "scores_") and (not model.refit or len(model.missing_) > 0)
+    has_no_model = hasattr(model, "scores_") and not hasattr(model, "best_estimator_")
     if "X" in arguments and not has_no_model:
         X = arguments["X"]
         assert model.n_features_in_ == (X.shape if sparse.issparse(X) else np.shape(X))[1]

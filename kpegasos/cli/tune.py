@@ -6,6 +6,7 @@ import argparse
 import sys
 import time
 
+import numpy as np
 from sklearn.pipeline import make_pipeline
 
 from kpegasos import PegasosSVCCV
@@ -40,7 +41,8 @@ def run(options: argparse.Namespace) -> int:
     if not options.quiet:
         _report(search, time.perf_counter() - begin, options)
     if interrupted:
-        done = f"{search.scores_.size - len(search.missing_)} of {search.scores_.size} cells"
+        gaps = search.relative_gaps_
+        done = f"{np.count_nonzero(np.isfinite(gaps))} of {gaps.size} cells"
         print(f"kpegasos tune: stopped by Ctrl-C after {done}", file=sys.stderr)
         return INTERRUPTED
     if not hasattr(search, "best_params_"):

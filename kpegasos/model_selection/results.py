@@ -215,16 +215,6 @@ def cv_results(record: SearchRecord, grid: Grid) -> dict[str, Any]:
     return results
 
 
-def missing_cells(record: SearchRecord, grid: Grid) -> list[dict[str, Any]]:
-    """List parameters and fold of each cell that is not done."""
-    return [
-        {**candidate.parameters, "fold": fold}
-        for candidate in grid.candidates
-        for fold in range(record.done.shape[0])
-        if not record.done[fold, candidate.kernel, candidate.C]
-    ]
-
-
 def held_out_decisions(chosen: Chosen, folds: Folds, n_samples: int) -> np.ndarray:
     """Take the decisions of each example together, of shape (n_samples, n_pairs).
 

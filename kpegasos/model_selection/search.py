@@ -48,7 +48,6 @@ from kpegasos.model_selection.results import (
     SearchRecord,
     cv_results,
     held_out_decisions,
-    missing_cells,
 )
 from kpegasos.model_selection.scoring import HeldOutScorer, make_scorer_of
 from kpegasos.solvers.stopping import Stopper, interruptible
@@ -103,7 +102,6 @@ class _SearchAttributes(ModelAttributes):
     relative_gaps_: np.ndarray
     n_splits_: int
     kernel_evaluations_: int
-    missing_: list[dict[str, Any]]
     status_: str
     refit_time_: float
     support_vectors_: Any
@@ -226,8 +224,6 @@ class PegasosSVCCV(
         examples that are never tested, the mean for those that are tested more than once.
     kernel_evaluations_ : int
         Kernel values that the search computed.
-    missing_ : list of dict
-        Parameters and ``"fold"`` of each cell that has not been done.
     status_ : {"completed", "max_time", "interrupted"}
         Why the search ended.
     best_estimator_ : PegasosSVC
@@ -571,7 +567,6 @@ def _attributes_of(plan: _Plan, stopper: Stopper) -> dict[str, Any]:
         **{f"{name}s_": values for name, values in grid.axes.items()},
         "n_splits_": len(folds.tests),
         "kernel_evaluations_": int(record.evaluations.sum()),
-        "missing_": missing_cells(record, grid),
         "status_": status,
     }
     if record.best is None:
@@ -634,7 +629,8 @@ def _report_early_end(search: Any, tol: float | None) -> None:
     ConvergenceWarning
     """
     name, n_cells = type(search).__name__, search.scores_.size
-    missing = f"with {len(search.missing_)} of {n_cells} cells missing"
+    n_missing = np.count_nonzero(np.isnan(search.relative_gaps_))
+    missing = f"with {n_missing} of {n_cells} cells missing"
     if search.status_ == "interrupted":
         raise KeyboardInterrupt(
             f"{name} was stopped by Ctrl-C {missing}; the estimator holds what was found so far."
@@ -643,7 +639,6 @@ def _report_early_end(search: Any, tol: float | None) -> None:
         chosen = hasattr(search, "best_params_")
         then = "the best of those that are complete is chosen" if chosen else "nothing is chosen"
         warn_caller(f"{name} stopped by max_time {missing}; {then}.", ConvergenceWarning)
-    # NaN where a cell is missing.
     far = search.relative_gaps_[search.relative_gaps_ > tol]
     if far.size:
         warn_caller(
