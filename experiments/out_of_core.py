@@ -94,7 +94,7 @@ def _fit_in_memory(model: LinearPegasosSVC, folder: str, n_files: int) -> None:
 
 
 def _fit_by_chunks(model: LinearPegasosSVC, folder: str, n_files: int) -> None:
-    fit_chunks(model, Chunks(folder, n_files))
+    fit_chunks(model, Chunks(folder, n_files), classes=[-1, 1])
 
 
 def measure(job: Row) -> Row:

@@ -65,7 +65,8 @@ def in_chunks(array, sizes):
 
 def fitted(chunks, **arguments):
     """Weights that a classifier learns from chunks."""
-    return fit_chunks(LinearPegasosSVC(C=1.0, random_state=0), chunks, **arguments).coef_
+    model = LinearPegasosSVC(lam=1e-3, random_state=0)
+    return fit_chunks(model, chunks, classes=[-1, 1], **arguments).coef_
 
 
 def vector(model):

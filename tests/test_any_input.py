@@ -87,7 +87,7 @@ VALUES = {
     "KernelMatrix.kernel": "kpegasos.RBF(2.0)",
     "PegasosSVC.from_libsvm.path": "libsvm(PegasosSVC)",
     "PegasosSVR.from_libsvm.path": "libsvm(PegasosSVR)",
-    "fit_chunks.estimator": "LinearPegasosSVC()",
+    "fit_chunks.estimator": "LinearPegasosSVC(lam=0.1)",
     "load.path": "stored()",
     "make_kernel.kernel": "'poly'",
     "make_problem.y": "2 * y - 1",

@@ -58,8 +58,8 @@ def go_on(labels=Y, classes=None, **parameters):
         np.testing.assert_array_equal(model.coef_, coef)
 
 
-def chunks(given, *, epochs=None, classes=None, of=LinearPegasosSVC, **parameters):
-    model = of(**{"epochs": 1, "random_state": 0} | parameters)
+def chunks(given, *, epochs=None, classes=(0, 1), of=LinearPegasosSVC, **parameters):
+    model = of(**{"lam": 0.1, "epochs": 1, "random_state": 0} | parameters)
     try:
         kpegasos.large.fit_chunks(model, given, epochs=epochs, classes=classes)
     finally:
@@ -174,24 +174,24 @@ chunks(5) -> chunks must be a sequence, an iterable or a function
 chunks(lambda n: [(X, Y)]) -> chunks must be a sequence, an iterable or a function
 chunks([(None, Y)]) -> X must be a matrix of real numbers: Expected 2D array
 chunks([(X, Y[1:])]) -> y must be a vector with an entry for each row of X: ... [60, 59]
-chunks([(X, None)], lam=0.1, classes=[0, 1]) -> y should be a 1d array
-chunks([(X, np.where(Y > 0, np.nan, Y))]) -> y must have finite labels or strings, got NaN
-chunks([(X, Y), (X, Y.astype(str))]) -> y must be numbers in all chunks, or strings, got both
+chunks([(X, None)]) -> y should be a 1d array
+chunks([(X, np.where(Y > 0, np.nan, Y))]) -> Input y contains NaN
+chunks([(X, Y.astype(str))]) -> y must have classes among [0, 1], got
 chunks([(X, Y, -ONES)]) -> sample_weight must not be negative
 chunks([(X, Y, 0 * ONES)]) -> sample_weight must have a positive entry, got zeros only
-chunks([(X, Y, 0 * ONES)], lam=0.1, classes=[0, 1]) -> sample_weight must have
 chunks([(X[:0], Y[:0])]) -> chunks must hold examples, got none
-chunks(iter([]), lam=0.1, classes=[0, 1]) -> chunks must hold examples, got none
-chunks([(X, 0 * Y)]) -> classes must hold at least two
-chunks([(X, Y)], classes=[1, 2]) -> classes must be those of the chunks, [0, 1]
+chunks(iter([])) -> chunks must hold examples, got none
+chunks([(X, Y)], classes=[0]) -> classes must hold at least two
+chunks([(X, Y)], classes=[1, 2]) -> y must have classes among [1, 2], got [0] too
+chunks([(X, Y)], classes=None) -> classes must be given for a classifier
+chunks([(X, Y)], lam=None) -> lam must be a number for data in parts ... n_examples), got None
 chunks([(X, Y)], epochs=1.5) -> epochs must be a whole number for chunks, got 1.5
 chunks(iter([(X, Y)]), epochs=2) -> epochs must be 1 for an iterator
-chunks(iter([(X, Y)]), epochs=1) -> chunks must be such that they can be read again
 chunks([(X, Y)], class_weight="balanced") -> class_weight must be a dict
 chunks([(np.nan * X, Y, 0 * ONES), (X, Y, ONES)]) -> NaN
-chunks([(X, ["a"] * 60)], of=LinearPegasosSVR) -> y must hold real numbers
-chunks([(X, ONES * 1e101)], of=LinearPegasosSVR, lam=0.1) -> y must be of size 1e+100 at the most
-chunks([], of=LinearPegasosSVR, classes=[0, 1]) -> classes must be None for a regressor, got [0, 1]
+chunks([(X, ["a"] * 60)], of=LinearPegasosSVR, classes=None) -> y must hold real numbers
+chunks([(X, ONES * 1e101)], of=LinearPegasosSVR, classes=None) -> y must be of size 1e+100
+chunks([], of=LinearPegasosSVR) -> classes must be None for a regressor, got (0, 1)
 fit_chunks(PegasosSVC(), [(X, Y)]) -> estimator must be a LinearPegasosSVC or a LinearPegasosSVR
 ArrayChunks(X, Y, np.ones(3)) -> sample_weight must have as many rows as X, 60, got 3
 ArrayChunks([[1], [2, 3]], [0, 1]) -> X must have rows of equal length

@@ -54,16 +54,12 @@ class OnlineModel:
     ----------
     estimator : LinearPegasosSVC or LinearPegasosSVR
         Whose parameters count; its ``random_state`` makes the seed.
-    lams : ndarray of shape (n_pairs,), default=None
-        ``lam`` of each problem, in place of the estimator's.
 
     Attributes
     ----------
     parameters : dict
         What must not change while the streams go on.
     seed : int
-    lams : ndarray of shape (n_pairs,) or None
-        ``lam`` of each problem; None for that of its first chunk.
     streams : list of Stream
         Empty before the first chunk, which tells the number of features. The list is replaced and
         its streams are not changed, so that a copy of this object keeps its place.
@@ -72,10 +68,9 @@ class OnlineModel:
     #: Problems of each chunk.
     n_pairs: int
 
-    def __init__(self, estimator: Any, lams: np.ndarray | None = None) -> None:
+    def __init__(self, estimator: Any) -> None:
         self.parameters = self._parameters_of(estimator)
         self.seed = draw_seed(estimator.random_state)
-        self.lams = lams
         self.streams: list[Stream] = []
 
     # --- what a kind of model says ---
@@ -120,9 +115,9 @@ class OnlineModel:
             new_stream(n_features, options, scaling, self.seed, number)
             for number in range(self.n_pairs)
         ]
-        if self.lams is not None:
-            for stream, lam in zip(self.streams, self.lams, strict=True):
-                stream.state.lam = float(lam)
+        if (lam := self.parameters["lam"]) is not None:
+            for stream in self.streams:
+                stream.state.lam = lam
 
     def fit_chunk(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> None:
         """Make one pass over a chunk, and the model that results the estimator's.
@@ -282,16 +277,14 @@ class OnlineClassifier(OnlineModel):
         Whose parameters count; its ``random_state`` makes the seed.
     classes : array-like of shape (n_classes,)
         All classes that will ever come.
-    lams : ndarray of shape (n_pairs,), default=None
-        ``lam`` of each pair, in place of the estimator's.
 
     Attributes
     ----------
     classes : ndarray of shape (n_classes,)
     """
 
-    def __init__(self, estimator: Any, classes: Any, lams: np.ndarray | None = None) -> None:
-        super().__init__(estimator, lams)
+    def __init__(self, estimator: Any, classes: Any) -> None:
+        super().__init__(estimator)
         classes = unique_classes(classes)
         if are_numbers(classes) and not np.isfinite(classes).all():
             raise ValueError(f"classes must be finite or strings, got {classes.tolist()}")
@@ -355,8 +348,6 @@ class OnlineRegressor(OnlineModel):
     ----------
     estimator : LinearPegasosSVR
         Whose parameters count; its ``random_state`` makes the seed.
-    lams : ndarray of shape (1,), default=None
-        ``lam``, in place of the estimator's.
     offset : float, default=None
         What is taken off the targets; with an intercept, the weighted mean of the first chunk that
         has weight, if None.
@@ -368,10 +359,8 @@ class OnlineRegressor(OnlineModel):
 
     n_pairs = 1
 
-    def __init__(
-        self, estimator: Any, lams: np.ndarray | None = None, offset: float | None = None
-    ) -> None:
-        super().__init__(estimator, lams)
+    def __init__(self, estimator: Any, offset: float | None = None) -> None:
+        super().__init__(estimator)
         self.offset = offset if self.parameters["intercept_scaling"] else 0.0
 
     def make_pairs(self, y: np.ndarray, weight: np.ndarray) -> Pairs:

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import combinations
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -20,25 +19,10 @@ from sklearn.utils.validation import column_or_1d
 
 from kpegasos.core.draws import MOST_DRAWS, IndexStream
 from kpegasos.estimators import LinearPegasosSVC, LinearPegasosSVR
-from kpegasos.fitting.inputs import Settings, checked_weight, settings_of, validated_rows
-from kpegasos.fitting.pairs import check_weight_range, class_weights
-from kpegasos.fitting.streams import (
-    OnlineClassifier,
-    OnlineModel,
-    OnlineRegressor,
-    are_numbers,
-    unique_classes,
-)
+from kpegasos.fitting.inputs import Settings, settings_of, validated_rows
+from kpegasos.fitting.streams import OnlineClassifier, OnlineModel, OnlineRegressor
 from kpegasos.utils.threads import turn
-from kpegasos.utils.validation import (
-    as_integer,
-    as_number,
-    canonical_rows,
-    check_labels,
-    numbers_of,
-    plain_labels,
-    shown,
-)
+from kpegasos.utils.validation import as_integer, as_number, canonical_rows, shown
 
 #: ``(X, y)`` or ``(X, y, sample_weight)``.
 Chunk = tuple[Any, ...]
@@ -102,16 +86,8 @@ class ArrayChunks(Sequence[Chunk]):
         X = self.X[rows]
         if isinstance(X, np.memmap):
             X = np.array(X)  # in the order of the file, and not in that of the draws
-        return (X, *self._rest(rows))
-
-    def targets(self) -> Iterator[Chunk]:
-        """Yield the chunks without their X, which is not read: ``(None, y)`` and weights if any."""
-        for begin in range(0, self.X.shape[0], self.chunk_size):
-            yield (None, *self._rest(slice(begin, begin + self.chunk_size)))
-
-    def _rest(self, rows: slice) -> tuple[Any, ...]:
-        rest = [self.y] if self.sample_weight is None else [self.y, self.sample_weight]
-        return tuple(np.array(part[rows]) for part in rest)
+        rest = (self.y,) if self.sample_weight is None else (self.y, self.sample_weight)
+        return (X, *(np.array(part[rows]) for part in rest))
 
 
 def _check_row_starts(X: Any) -> None:
@@ -158,12 +134,14 @@ def fit_chunks(
     The model is the estimator's average of the iterates. It has no certificate: a dual bound needs
     the count of every example, and an objective one more pass. Held-out examples tell how good it
     is. ``polish``, ``tol``, ``max_time``, ``checkpoints``, ``warm_start`` and callbacks have no
-    effect.
+    effect. As of ``partial_fit``, weights are taken as they are, not scaled to mean one, and with
+    an intercept the weighted mean of the first chunk is taken off the targets of a regression.
 
     Parameters
     ----------
     estimator : LinearPegasosSVC or LinearPegasosSVR
-        Fitted in place, from the beginning; ``partial_fit`` goes on from there.
+        Fitted in place, from the beginning; ``partial_fit`` goes on from there. It needs ``lam``:
+        ``C`` counts all weights, ``lam = 1 / (C · Σ weights)`` of each pair.
     chunks : sequence, iterable or callable
         Of ``(X, y)`` or ``(X, y, sample_weight)``: a sequence such as `ArrayChunks`, an iterable
         that can be read again, or a function without arguments that returns an iterator. An
@@ -173,13 +151,7 @@ def fit_chunks(
     epochs : int, default=None
         Visits of each chunk; those of the estimator if None.
     classes : array-like of shape (n_classes,), default=None
-        All classes; if these or ``lam`` are not given, the chunks are read once beforehand, to find
-        classes and weights (of `ArrayChunks`, the labels only). If both are given they are not, and
-        weights are taken as they are, not scaled to mean one. Without ``lam`` they must be the
-        classes that are found: a class without examples is refused. None for a regressor, whose
-        chunks are read once beforehand if ``lam`` is not given, to find weights and the weighted
-        mean of the targets, which is taken off them if there is an intercept; else that is the mean
-        of the first chunk.
+        All classes, which a classifier needs, as of ``partial_fit``.
 
     Returns
     -------
@@ -206,25 +178,17 @@ def fit_chunks(
     >>> from kpegasos.datasets import make_text_like
     >>> X, y = make_text_like(3000, 500, 0.05, random_state=0)
     >>> model = LinearPegasosSVC(lam=1e-3, epochs=3, random_state=0)
-    >>> fit_chunks(model, ArrayChunks(X, y, chunk_size=1000)).score(X, y) > 0.9
+    >>> fit_chunks(model, ArrayChunks(X, y, chunk_size=1000), classes=[-1, 1]).score(X, y) > 0.9
     True
     """
     settings = settings_of_stream(estimator)
     n_epochs = _whole_epochs(settings.epochs if epochs is None else epochs)
-    once = isinstance(chunks, Iterator)
-    if once and n_epochs > 1:
+    if isinstance(chunks, Iterator) and n_epochs > 1:
         raise ValueError(f"epochs must be 1 for an iterator, which ends, got {n_epochs} instead")
-    online, expected = begin_without(estimator, classes), None
-    if isinstance(online, str):
-        if once:
-            raise ValueError(
-                f"chunks must be such that they can be read again where {online} not given, "
-                f"got an iterator instead"
-            )
-        totals, expected = _survey(chunks, numbers=isinstance(estimator, LinearPegasosSVR))
-        online = totals.begin(estimator, classes)
+    online = _begun(estimator, classes)
+    n_examples = 0
     for epoch in range(n_epochs):
-        n_examples = 0
+        expected, n_examples = n_examples, 0
         for X, y, sample_weight in map(_parts_of, _visits(chunks, online.seed, epoch)):
             n_rows = column_or_1d(y).size
             n_examples += n_rows
@@ -233,13 +197,13 @@ def fit_chunks(
                     online.fit_chunk(estimator, X, y, sample_weight)
             elif n_rows:
                 validated_rows(copy.copy(estimator), X, y, reset=not online.streams)
-        if expected is not None and n_examples != expected:
+        if epoch and n_examples != expected:
             raise ValueError(
                 f"chunks must be the same each time they are read, got {expected} examples first "
                 f"and {n_examples} in epoch {epoch + 1}"
             )
         if n_examples == 0:
-            raise ValueError(f"chunks must hold examples, got none in epoch {epoch + 1}")
+            raise ValueError("chunks must hold examples, got none")
     if not online.streams:
         raise ValueError("sample_weight must have a positive entry, got zeros only instead")
     return estimator
@@ -258,7 +222,24 @@ def settings_of_stream(estimator: Any) -> Settings:
             f"estimator must be a LinearPegasosSVC or a LinearPegasosSVR, "
             f"got {type(estimator).__name__} instead"
         )
-    return settings_of(estimator)
+    settings = settings_of(estimator)
+    if settings.lam is None:
+        raise ValueError(
+            "lam must be a number for data in parts, as C counts the weights of all examples, "
+            "1 / (C * n_examples), got None instead"
+        )
+    return settings
+
+
+def _begun(estimator: Any, classes: Any) -> OnlineModel:
+    """Return the stream of an estimator, before any example."""
+    if isinstance(estimator, LinearPegasosSVR):
+        if classes is not None:
+            raise ValueError(f"classes must be None for a regressor, got {shown(classes)} instead")
+        return OnlineRegressor(estimator)
+    if classes is None:
+        raise ValueError("classes must be given for a classifier, got None instead")
+    return OnlineClassifier(estimator, classes)
 
 
 def _parts_of(chunk: Any) -> tuple[Any, Any, Any]:
@@ -278,16 +259,6 @@ def _whole_epochs(epochs: Any) -> int:
     if not n_epochs.is_integer():
         raise ValueError(f"epochs must be a whole number for chunks, got {shown(epochs)} instead")
     return int(n_epochs)
-
-
-def _survey(chunks: Chunks, *, numbers: bool) -> tuple[Totals, int]:
-    """Return totals of all chunks, and how many examples they have, of any weight."""
-    read = chunks.targets() if isinstance(chunks, ArrayChunks) else _opened(chunks)
-    parts, n_examples = [], 0
-    for _, y, sample_weight in map(_parts_of, read):
-        parts.append(Totals.of(y, sample_weight, numbers=numbers))
-        n_examples += len(y)
-    return Totals.sum(parts), n_examples
 
 
 def _opened(chunks: Any) -> Iterator[Chunk]:
@@ -315,140 +286,3 @@ def _visits(chunks: Chunks, seed: int, epoch: int) -> Iterator[Chunk]:
             yield chunks[int(index)]
     else:
         yield from _opened(chunks)
-
-
-# --- totals: what is known of all data before the first step ---
-
-
-class Totals(NamedTuple):
-    """Facts on which the problems depend beside the rows.
-
-    Attributes
-    ----------
-    classes : ndarray of shape (n_classes,)
-        A zero of numbers.
-    counts : ndarray of shape (n_classes,)
-        Examples of positive weight.
-    weights : ndarray of shape (n_classes,)
-        Sum of the weights, without ``class_weight``.
-    weighted : ndarray of shape (n_classes,)
-        Sum of the numbers times their weights; 0 of labels.
-    """
-
-    classes: np.ndarray
-    counts: np.ndarray
-    weights: np.ndarray
-    weighted: np.ndarray
-
-    @classmethod
-    def of(cls, y: Any, sample_weight: Any = None, *, numbers: bool) -> Totals:
-        """Return totals of one chunk, whose targets are numbers or labels.
-
-        Raises
-        ------
-        ValueError
-            If its targets are neither, or its weights none.
-        """
-        y = numbers_of(y) if numbers else plain_labels(column_or_1d(y))
-        if not numbers and y.dtype.kind == "f" and not np.isfinite(y).all():
-            raise ValueError("y must have finite labels or strings, got NaN or infinity")
-        if not numbers and y.size and y.dtype.kind not in "biuSU":
-            check_labels(y)
-        weight = checked_weight(sample_weight, y) if y.size else np.zeros(0)
-        check_weight_range(weight)
-        if numbers:
-            sums = [[np.count_nonzero(weight)], [weight.sum()], [weight @ y]]
-            return cls(*(np.array(column[: y.size], dtype=float) for column in ([0.0], *sums)))
-        classes, labels = np.unique(y, return_inverse=True)
-        counts = np.bincount(labels, weight > 0, minlength=classes.size)
-        weights = np.bincount(labels, weight, minlength=classes.size)
-        return cls(classes, counts, weights, np.zeros(classes.size))
-
-    @classmethod
-    def sum(cls, parts: Iterable[Totals]) -> Totals:
-        """Add totals of all chunks; classes of weight zero are absent, as they are to `fit`.
-
-        Raises
-        ------
-        ValueError
-            If nothing has weight, or kinds of labels differ.
-        """
-        parts = [part for part in parts if part.classes.size]
-        if not parts:
-            raise ValueError("chunks must hold examples, got none")
-        if len({are_numbers(part.classes) for part in parts}) > 1:
-            raise ValueError("y must be numbers in all chunks, or strings, got both")
-        columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
-        classes, labels = np.unique(columns[0], return_inverse=True)
-        sums = [np.bincount(labels, column) for column in columns[1:]]
-        present = sums[0] > 0
-        if not present.any():
-            raise ValueError("sample_weight must have a positive entry, got zeros only instead")
-        return cls(classes[present], *(column[present] for column in sums))
-
-    def begin(self, estimator: Any, classes: Any = None) -> OnlineModel:
-        """Return the stream of an estimator on all data, for weights as they are.
-
-        Parameters
-        ----------
-        estimator : LinearPegasosSVC or LinearPegasosSVR
-        classes : array-like of shape (n_classes,), default=None
-            What the user takes for the classes.
-
-        Raises
-        ------
-        ValueError
-            If these are not the classes.
-        """
-        if isinstance(estimator, LinearPegasosSVR):
-            mean = float(self.weighted[0] / self.weights[0])
-            return OnlineRegressor(estimator, self.lams(estimator), mean)
-        if classes is not None and not np.array_equal(unique_classes(classes), self.classes):
-            raise ValueError(
-                f"classes must be those of the chunks, {self.classes.tolist()}, "
-                f"got {unique_classes(classes).tolist()} instead"
-            )
-        return OnlineClassifier(estimator, self.classes, self.lams(estimator))
-
-    def lams(self, estimator: Any) -> np.ndarray:
-        """Return the ``lam`` of each problem with which raw weights make the iterates of `fit`.
-
-        `fit` scales weights to mean one. With weights as they are the same iterates belong to
-        ``lam`` times their mean, since a step is linear in both, and the decisions that it tests
-        are the same.
-        """
-        settings, weights = settings_of(estimator), self.weights
-        if not isinstance(estimator, LinearPegasosSVR):
-            with np.errstate(over="ignore", under="ignore"):
-                weights = weights * class_weights(
-                    estimator.class_weight, self.classes, self.classes
-                )
-            check_weight_range(weights / self.counts)
-        weights, counts = self._by_problem(weights), self._by_problem(self.counts)
-        lam = 1.0 / (settings.C * weights) if settings.lam is None else settings.lam
-        return np.asarray(lam * weights / counts)
-
-    def sizes(self, parts: Sequence[Totals]) -> np.ndarray:
-        """Count the examples of weight of each problem in each part."""
-        counts = np.zeros((self.classes.size, len(parts)))
-        for k, part in enumerate(parts):
-            present = np.isin(part.classes, self.classes)  # others have no weight anywhere
-            rows = np.searchsorted(self.classes, part.classes[present])
-            counts[rows, k] = part.counts[present]
-        return self._by_problem(counts)
-
-    def _by_problem(self, of_classes: np.ndarray) -> np.ndarray:
-        """Return sums over the classes of each pair; what there is of numbers."""
-        pairs = list(combinations(of_classes, 2))
-        return np.array([one + other for one, other in pairs]) if pairs else of_classes
-
-
-def begin_without(estimator: Any, classes: Any) -> OnlineModel | str:
-    """Return the stream of an estimator that needs no totals, or what is missing in words."""
-    if isinstance(estimator, LinearPegasosSVR):
-        if classes is not None:
-            raise ValueError(f"classes must be None for a regressor, got {shown(classes)} instead")
-        return "lam is" if estimator.lam is None else OnlineRegressor(estimator)
-    if classes is None or estimator.lam is None:
-        return "classes or lam are"
-    return OnlineClassifier(estimator, classes)

@@ -23,18 +23,26 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Any
+from itertools import combinations
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils.validation import column_or_1d
 
 from kpegasos.estimators import LinearPegasosSVR
-from kpegasos.fitting.inputs import validated_rows
+from kpegasos.fitting.inputs import checked_weight, validated_rows
 from kpegasos.fitting.model import unchanged_by_errors
-from kpegasos.fitting.streams import Chunk, OnlineModel, losses_at_zero
-from kpegasos.large.chunks import LinearEstimator, Totals, settings_of_stream
+from kpegasos.fitting.streams import (
+    Chunk,
+    OnlineClassifier,
+    OnlineModel,
+    OnlineRegressor,
+    losses_at_zero,
+)
+from kpegasos.large.chunks import LinearEstimator, settings_of_stream
 from kpegasos.utils.threads import turn
-from kpegasos.utils.validation import as_integer, optional
+from kpegasos.utils.validation import as_integer, check_labels, numbers_of, optional, plain_labels
 
 #: Rounds of an epoch unless told: with fewer the mean lags behind, more cost traffic.
 _ROUNDS_AN_EPOCH = 4
@@ -79,13 +87,14 @@ def fit_dask(
 
     The model is the estimator's average of the mean iterates. It has no certificate: a dual bound
     needs the count of every example. ``n_steps``, ``polish``, ``tol``, ``max_time``,
-    ``checkpoints``, ``n_jobs``, ``warm_start`` and callbacks have no effect.
+    ``checkpoints``, ``n_jobs``, ``warm_start`` and callbacks have no effect. Weights are taken as
+    they are, not scaled to mean one.
 
     Parameters
     ----------
     estimator : LinearPegasosSVC or LinearPegasosSVR
-        Fitted in place, from the beginning; ``n_steps_`` counts the steps of one partition. With an
-        intercept, a regressor takes the weighted mean of all y off them.
+        Fitted in place, from the beginning; ``n_steps_`` counts the steps of one partition. It
+        needs ``lam``. With an intercept, a regressor takes the weighted mean of all y off them.
     X : dask.array.Array of shape (n_samples, n_features)
         Chunked along the rows only; its blocks may be CSR matrices. What cannot be made again, such
         as scattered data, is lost with its worker.
@@ -135,9 +144,7 @@ def fit_dask(
     n_features = int(X.shape[1])
     totals_of = partial(Totals.of, numbers=isinstance(estimator, LinearPegasosSVR))
     by_partition = client.gather(client.compute([dask.delayed(totals_of)(*t) for t in targets]))
-    totals = Totals.sum(by_partition)
-    online = totals.begin(estimator)
-    sizes = totals.sizes(by_partition)
+    online, sizes = _begun(estimator, by_partition)
     n_rounds = math.ceil(_ROUNDS_AN_EPOCH * settings.epochs) if rounds is None else rounds
     # Steps of each pair on any partition: all rounds make the epochs asked for.
     draws = settings.epochs / (n_rounds * settings.options.batch_size)
@@ -162,6 +169,58 @@ def fit_dask(
             estimator.__dict__.pop("feature_names_in_", None)
             online.install(estimator)
     return estimator
+
+
+class Totals(NamedTuple):
+    """What is known of the targets of a partition.
+
+    Attributes
+    ----------
+    classes, counts : ndarray of shape (n_classes,)
+        Those with an example of weight, and how many these are; a zero stands for numbers.
+    weight, weighted : float
+        Of numbers the sum of the weights, and that of the numbers times their weights.
+    """
+
+    classes: np.ndarray
+    counts: np.ndarray
+    weight: float
+    weighted: float
+
+    @classmethod
+    def of(cls, y: Any, sample_weight: Any = None, *, numbers: bool) -> Totals:
+        """Return totals of some targets, which are numbers or labels.
+
+        Raises
+        ------
+        ValueError
+            If they are neither, or their weights none.
+        """
+        y = numbers_of(y) if numbers else plain_labels(column_or_1d(y))
+        if not numbers and y.dtype.kind == "f" and not np.isfinite(y).all():
+            raise ValueError("y must have finite labels or strings, got NaN or infinity")
+        if not numbers and y.size and y.dtype.kind not in "biuSU":
+            check_labels(y)
+        weight = checked_weight(sample_weight, y) if y.size else np.zeros(0)
+        kinds = np.zeros(y.size) if numbers else y
+        classes, counts = np.unique(kinds[weight > 0], return_counts=True)
+        return cls(classes, counts, weight.sum(), weight @ y if numbers else 0.0)
+
+
+def _begun(estimator: Any, by_partition: list[Totals]) -> tuple[OnlineModel, np.ndarray]:
+    """Return the stream of an estimator, and the examples of each problem in each partition."""
+    parts = [part.classes for part in by_partition if part.classes.size]
+    if not parts:
+        raise ValueError("sample_weight must have a positive entry, got zeros only instead")
+    classes = np.unique(np.concatenate(parts))
+    sizes = np.zeros((classes.size, len(by_partition)))
+    for k, part in enumerate(by_partition):
+        sizes[np.searchsorted(classes, part.classes), k] = part.counts
+    if isinstance(estimator, LinearPegasosSVR):
+        mean = sum(part.weighted for part in by_partition) / sum(p.weight for p in by_partition)
+        return OnlineRegressor(estimator, float(mean)), sizes
+    online = OnlineClassifier(estimator, classes)
+    return online, np.array([one + other for one, other in combinations(sizes, 2)])
 
 
 def _make_round(

@@ -146,7 +146,7 @@ def _short(rng, how):
         kernel = pick(rng, [kernel_of_users, kernel_of_users, "rbf"])
         cache = pick(rng, ["precomputed", "cached", "streamed", "auto"])
         return PegasosSVC(kernel=kernel, cache=cache, **settings)
-    return LinearPegasosSVC(**settings)
+    return LinearPegasosSVC(lam=0.01 if how == "fit_chunks" else None, **settings)
 
 
 def _fault(rng):
@@ -169,7 +169,7 @@ def _fault(rng):
             elif how == "partial_fit":
                 model.partial_fit(X, y, classes=np.unique(y))
             else:
-                fit_chunks(model, chunks, epochs=2)
+                fit_chunks(model, chunks, epochs=2, classes=np.unique(y))
 
     # Let there be an earlier model, or none.
     if estimator.warm_start or (how == "partial_fit" and some(rng, 0.7)):
@@ -364,9 +364,10 @@ def _long_call(rng, kind, X, y, kernel):
         model = PegasosSVCCV(Cs=3, gammas=3, cv=3, refit=False, cache_mb=mb, **options)
         return model, lambda: model.fit(X, y)
     if kind == "stream":
-        model, parts = LinearPegasosSVC(random_state=0), np.array_split(np.arange(len(y)), 5)
+        model = LinearPegasosSVC(lam=0.01, random_state=0)
+        parts = np.array_split(np.arange(len(y)), 5)
         chunks = [(X[part], y[part]) for part in parts]
-        return model, lambda: fit_chunks(model, chunks, epochs=10**4)
+        return model, lambda: fit_chunks(model, chunks, epochs=10**4, classes=np.unique(y))
     options |= {"C": power(rng, 0, 3), "cache": pick(rng, ["auto", "cached"])}
     model = PegasosSVC(polish=some(rng, 0.6), tol=1e-4, **options)
     if kind == "prediction":

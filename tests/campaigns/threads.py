@@ -207,7 +207,8 @@ def _stream(rng):
     chunks = [_data(rng) for _ in range(int(rng.integers(2, 4)))]
     options = {"lam": power(rng, -3, -1), "random_state": int(rng.integers(100)), "epochs": 2}
     model, alone = (LinearPegasosSVC(**options) for _ in range(2))
-    fit_chunks(alone, chunks)
-    _at_once([lambda: fit_chunks(model, chunks)] * 2)
+    classes = np.unique(np.concatenate([y for _, y in chunks]))
+    fit_chunks(alone, chunks, classes=classes)
+    _at_once([lambda: fit_chunks(model, chunks, classes=classes)] * 2)
     np.testing.assert_array_equal(model.coef_, alone.coef_)
     return "streams"

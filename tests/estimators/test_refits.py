@@ -74,7 +74,8 @@ def fit_as(clf, name):
     if name == "stream":
         return clf.partial_fit(X[:50], y[:50], classes=[0, 1]).partial_fit(X[50:], y[50:])
     if name == "chunks":
-        return fit_chunks(clf, ArrayChunks(X, y, chunk_size=40))
+        clf.set_params(lam=0.01)
+        return fit_chunks(clf, ArrayChunks(X, y, chunk_size=40), classes=np.unique(y))
     return clf.fit(X, y)
 
 

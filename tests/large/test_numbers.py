@@ -34,19 +34,15 @@ def by_the_book(loss, X, y, lam, draws, weight, radius):
 # --- chunks ---
 
 
-@each_pair(loss=NAMES, chunk_size=[100, 30], C=[None, 0.02])
-def test_chunks_are_pegasos_on_the_problem_of_all_data(loss, chunk_size, C):
-    """With C the data are read beforehand: the mean of all is taken off, weights have mean one."""
+@each_pair(loss=NAMES, chunk_size=[100, 30])
+def test_chunks_are_pegasos_on_the_problem_of_all_data(loss, chunk_size):
+    """But for the mean of the first chunk, which is taken off."""
     X, y, weight = data(100)
-    parameters = {"lam": 0.25} if C is None else {"C": C}
-    model = LinearPegasosSVR(loss=loss, epochs=3, random_state=0, **parameters)
+    model = LinearPegasosSVR(loss=loss, lam=0.25, epochs=3, random_state=0)
     fit_chunks(model, ArrayChunks(X, y, weight, chunk_size=chunk_size))
     visits = visits_of(100, chunk_size, 3)
-    if C is None:
-        first = np.sort(visits[0])
-        offset, lam = np.average(y[first], weights=weight[first]), 0.25 / weight.mean()
-    else:
-        offset, lam = np.average(y, weights=weight), 1.0 / (C * weight.sum())
+    first = np.sort(visits[0])
+    offset, lam = np.average(y[first], weights=weight[first]), 0.25 / weight.mean()
     cost = cost_at_zero(loss, y - offset, weight / weight.mean())
     expected = by_the_book(
         loss, X, y - offset, lam, np.concatenate(visits), weight, radii_of(cost, lam, visits)
@@ -61,14 +57,13 @@ def test_chunks_are_pegasos_on_the_problem_of_all_data(loss, chunk_size, C):
 
 def of_partition(loss, X, y, weight, rows, number, n_steps):
     """The vector after a round on one partition alone, the ball being that of all data."""
-    lam, mean = 1.0 / (0.02 * weight.sum()), weight.mean()
-    offset = np.average(y, weights=weight)
+    lam, offset = 0.5, np.average(y, weights=weight)
     draws = IndexStream(rows.stop - rows.start, "permutation", draw_seed(0), (0, number))
     found = by_the_book(
         loss, X[rows], y[rows] - offset,
-        # Weights are those of all data, and a run by the book has its own of mean one.
-        lam * mean / weight[rows].mean(), draws.take(0, n_steps), weight[rows],
-        np.sqrt(cost_at_zero(loss, y - offset, weight / mean).mean() / lam),
+        # Weights are as they are, and those of a run by the book have mean one.
+        lam / weight[rows].mean(), draws.take(0, n_steps), weight[rows],
+        np.sqrt(cost_at_zero(loss, y - offset, weight).mean() / lam),
     )  # fmt: skip
     return found + np.array([0.0] * X.shape[1] + [offset])
 
@@ -77,7 +72,7 @@ def of_partition(loss, X, y, weight, rows, number, n_steps):
 def test_one_round_is_the_mean_of_runs_by_the_sizes_of_their_partitions(client, loss):
     X, y, weight = data(100)
     y[80:] = 3.0 + (y[80:] - 3.0) / 50.0  # whose own ball would be too small
-    model = LinearPegasosSVR(C=0.02, loss=loss, epochs=2, random_state=0)
+    model = LinearPegasosSVR(lam=0.5, loss=loss, epochs=2, random_state=0)
     sizes = [80, 20]
     fit_dask(model, *(in_chunks(array, sizes) for array in (X, y, weight)), rounds=1)
     large = of_partition(loss, X, y, weight, slice(0, 80), 0, 100)
