@@ -25,13 +25,14 @@ import math
 import multiprocessing
 import os
 import pickle
+import signal
 import sys
 import threading
 import time
 import uuid
 import warnings
-from collections.abc import Callable
-from contextlib import nullcontext, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from functools import cache, partial
 from importlib import import_module
 from importlib.resources import files
@@ -296,13 +297,31 @@ class _Dispatcher(_CPUDispatcher):
             if own is not None:
                 context._internal_codegen = own
             try:
-                with _heralded():
+                with _heralded(), _whole():
                     return super().compile(sig)
             finally:
                 if own is not None:
                     context._internal_codegen = before
                 if collects:
                     gc.enable()
+
+
+@contextmanager
+def _whole() -> Iterator[None]:
+    """Keep Ctrl-C back until the end: a numba that is broken off compiles nothing any more."""
+    main = threading.current_thread() is threading.main_thread()
+    handler = signal.getsignal(signal.SIGINT) if main else None
+    if not callable(handler):  # ignored, or not installed from Python: leave it
+        yield
+        return
+    pressed: list[Any] = []
+    signal.signal(signal.SIGINT, lambda *press: pressed.append(press))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        if pressed:
+            handler(*pressed[-1])
 
 
 def _heralded() -> Any:

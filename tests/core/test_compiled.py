@@ -9,6 +9,7 @@ import os
 import pickle
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +18,7 @@ from unittest.mock import Mock
 import numba
 import numpy as np
 import pytest
+from numba.core import event
 from numba.core.registry import cpu_target
 
 import kpegasos
@@ -218,6 +220,24 @@ def test_who_waits_for_the_compiler_is_told_once(monkeypatch, capsys):
             compiled()(lambda number: np.zeros(number).sum())(kind(3))
         said = capsys.readouterr().err
         assert said.count("kpegasos: compiling for this processor") == said.count("\n") == told
+
+
+@with_compiler
+def test_ctrl_c_while_numba_compiles_comes_when_it_is_done():
+    """Numba would compile nothing any more in this process."""
+
+    class Press(event.Listener):
+        def on_start(self, event):
+            signal.raise_signal(signal.SIGINT)
+
+        def on_end(self, event):
+            pass
+
+    function = compiled()(lambda number: number + 1)
+    with event.install_listener("numba:compile", Press()), pytest.raises(KeyboardInterrupt):
+        function(1)
+    assert len(function.signatures) == 1
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 FORKED = """
