@@ -57,7 +57,7 @@ def kernel_values(spec, A, B):
     return np.asarray(np.tanh(base) if spec.name == "sigmoid" else base**spec.degree)
 
 
-def value_error(spec, A, B, unit, *, radius=None):
+def value_error(spec, A, B, unit, *, centre=None):
     """Bound of the error of kernel values that are computed with rounding ``unit``.
 
     Parameters
@@ -65,19 +65,21 @@ def value_error(spec, A, B, unit, *, radius=None):
     spec : KernelSpec
     A, B : ndarray of shape (n_a, n_features), (n_b, n_features)
     unit : float
-    radius : float, default=None
-        Largest norm of a row, if squared distances are formed from norms and inner products;
+    centre : float or ndarray of shape (n_features,), default=None
+        What rows are taken less, if squared distances are formed from norms and inner products;
         None if they are formed from differences.
     """
-    A, B = np.abs(A.astype(LONG)), np.abs(B.astype(LONG))
+    A, B = A.astype(LONG), B.astype(LONG)
     terms = LONG(A.shape[1] + 8) * unit
     if spec.name in ("rbf", "laplacian", "cauchy"):
         # A relative error of x in exp(-x) or 1 / (1 + x) moves the value by less than it is.
         error = np.full((A.shape[0], B.shape[0]), terms)
-        if radius is not None and spec.name != "laplacian":
-            error += min(LONG(1), terms * 4 * LONG(spec.gamma) * LONG(radius) ** 2)
+        if centre is not None and spec.name != "laplacian":
+            squares = [((rows - centre) ** 2).sum(axis=1) for rows in (A, B)]
+            moved = terms * 2 * LONG(spec.gamma) * np.add.outer(*squares)
+            error += np.minimum(LONG(1), moved)
         return error
-    products = A @ B.T
+    products = np.abs(A) @ np.abs(B).T
     if spec.name == "linear":
         return np.asarray(terms * products)
     base = abs(LONG(spec.gamma)) * products + abs(LONG(spec.coef0))
