@@ -10,6 +10,7 @@ code on disks that are full, damaged, shared or not to be written to is tried by
 import atexit
 import functools
 import hashlib
+import importlib
 import os
 import subprocess
 import sys
@@ -149,6 +150,7 @@ if __name__ == "__main__":
     # What the interpreter says of a fork beside threads is true, and no matter of the package.
     warnings.filterwarnings("ignore", "This process", DeprecationWarning)
     if mode == "at exit":
+        importlib.import_module("kpegasos.estimators")  # joblib cannot be imported any more there
         atexit.register(lambda: print(*alone(int(seed))))
     else:
         print(*MODES[mode](int(seed)))
