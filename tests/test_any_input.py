@@ -266,8 +266,8 @@ def _of_an_estimator(name, kind):
         if method == "partial_fit":
             yield _target(f"{name}.{method}", partial(_fit, kind, method), function, check=model)
         elif method != "fit" and hasattr(_unfitted(kind), method):
-            others = returned if "to_" in method else prediction
-            check = model if method == "from_libsvm" else others
+            of_models = dict.fromkeys(("from_libsvm", "sparsify", "densify"), model)
+            check = of_models.get(method, returned if "to_" in method else prediction)
             call = partial(_elsewhere, _asked, kind, method)
             made = _target(f"{name}.{method}", call, function, check=check)
             yield made._replace(parameters=("X",)) if method == "score" else made

@@ -34,7 +34,7 @@ from kpegasos.estimators.attributes import (
     RegressorParameters,
     RunParameters,
 )
-from kpegasos.estimators.bounds import BoundsMixin, bounds_of_pairs
+from kpegasos.estimators.bounds import BoundsMixin, bounds_of_pairs, warn_of_gap
 from kpegasos.estimators.exports import ExportMixin
 from kpegasos.exports.libsvm import Sigmoids
 from kpegasos.fitting.features import PairFeatures
@@ -445,8 +445,6 @@ class OneVsOneMixin(BoundsMixin, ClassifierMixin, ClassifierAttributes, Classifi
         Returns
         -------
         ndarray of shape (n_samples,), bool
-            Bounds are as wide as the root of the gap: where nearly nothing is certain, a smaller
-            ``tol`` with ``polish=True`` helps.
 
         Raises
         ------
@@ -454,6 +452,11 @@ class OneVsOneMixin(BoundsMixin, ClassifierMixin, ClassifierAttributes, Classifi
             If the model has no certificate: it was trained in parts or read from LIBSVM's format.
         ValueError
             Naming the parameter, what was expected and what came.
+
+        Warns
+        -----
+        UserWarning
+            If nearly nothing is certain, with the ``tol`` that would change it.
 
         Examples
         --------
@@ -464,8 +467,12 @@ class OneVsOneMixin(BoundsMixin, ClassifierMixin, ClassifierAttributes, Classifi
         >>> bool(clf.is_certified(X).mean() > 0.9)
         True
         """
-        parts = [self._is_decided(*ends) for ends in bounds_of_pairs(self, X, diagonal)]
-        return np.concatenate(parts)
+        parts = []
+        for ends in bounds_of_pairs(self, X, diagonal):
+            parts.append(self._is_decided(*ends))
+        certain = np.concatenate(parts)
+        warn_of_gap(self, certain, ends, self._is_decided)
+        return certain
 
     def _is_decided(self, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
         """Return where all decisions of pairs within these bounds give the same class."""

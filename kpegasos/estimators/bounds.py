@@ -7,7 +7,7 @@ within φ, so that of the exact solution is off by no more than ``sqrt(2 gap / l
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from kpegasos.fitting.model import fitted, of_one_model
 from kpegasos.fitting.pairs import one_vs_rest_bounds
 from kpegasos.utils import tuning
-from kpegasos.utils.validation import as_array, shown
+from kpegasos.utils.validation import as_array, shown, warn_caller
 
 #: Spacing of float64 at 1.
 EPS = float(np.finfo(np.float64).eps)
@@ -129,6 +129,50 @@ def bounds_of_pairs(
         error += 4.0 * EPS * (np.abs(closest) + np.abs(estimator.intercept_))
         error[np.isnan(error)] = np.inf
         yield np.minimum(decisions, closest - error), np.maximum(decisions, closest + error)
+
+
+#: Rows of which nearly nothing may be certain by chance, and what is nearly nothing.
+_FEW_ROWS, _NEARLY_NOTHING = 10, 0.1
+
+
+def warn_of_gap(
+    estimator: Any,
+    certain: np.ndarray,
+    ends: tuple[np.ndarray, np.ndarray],
+    is_decided: Callable[[np.ndarray, np.ndarray], np.ndarray],
+) -> None:
+    """Warn which ``tol`` would make most predictions certain where nearly none is.
+
+    Parameters
+    ----------
+    estimator : OneVsOneMixin
+    certain : ndarray of shape (n_samples,), bool
+    ends : tuple of ndarray of shape (n_rows, n_pairs)
+        Those of `bounds_of_pairs` for some of the rows.
+    is_decided : callable
+        ``is_decided(lower, upper)`` tells where all decisions within bounds give the same class.
+
+    Warns
+    -----
+    UserWarning
+        Once, if there is such a ``tol``.
+    """
+    if certain.size < _FEW_ROWS or certain.mean() >= _NEARLY_NOTHING:
+        return
+    lower, upper = ends
+    if not np.isfinite(upper).all():  # there is no gap
+        return
+    middle, half = 0.5 * (lower + upper), 0.5 * (upper - lower)
+    gaps = np.maximum(np.atleast_1d(estimator.relative_gap_), np.finfo(np.float64).tiny)
+    for tol in (1e-3, 1e-4, 1e-5, 1e-6, 1e-7):  # bounds are as wide as the root of the gap
+        width = half * np.minimum(1.0, np.sqrt(tol / gaps))
+        if is_decided(middle - width, middle + width).mean() > 0.5:
+            warn_caller(
+                f"{type(estimator).__name__}.is_certified is certain of {certain.mean():.0%} of "
+                f"the predictions, with a certified relative gap of {gaps.max():.2g}; with "
+                f"polish=True and tol={tol:g} it would be of most."
+            )
+            return
 
 
 class BoundsMixin:

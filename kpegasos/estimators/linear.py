@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 from sklearn.base import is_regressor
+from sklearn.utils.validation import check_is_fitted
 
 from kpegasos.estimators.attributes import with_counterparts
 from kpegasos.estimators.base import BasePegasos, OneVsOneMixin, RegressionMixin
@@ -63,6 +64,30 @@ class LinearEstimator(BasePegasos):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+    def sparsify(self) -> Self:
+        """Make ``coef_`` a sparse matrix, which takes less where most weights are zero.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        self.coef_ = sparse.csr_matrix(self.coef_)
+        return self
+
+    def densify(self) -> Self:
+        """Make ``coef_`` an array.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        if sparse.issparse(self.coef_):
+            coef = self.coef_.toarray()
+            self.coef_ = coef[0] if is_regressor(self) else coef
+        return self
 
     def _decide(self, X: Any) -> np.ndarray:
         coef, intercept = self._weights()
@@ -212,7 +237,7 @@ class LinearPegasosSVC(OneVsOneMixin, LinearEstimator):
     coef_ : ndarray or CSC matrix of shape (n_pairs, n_features)
         Weights of the features, for each pair of classes in the order (0, 1), (0, 2), ..., (1, 2).
         Of sparse X it is sparse where an array would take more than 64 MiB, and twice as much;
-        ``toarray()`` makes one of it. Beyond two classes these are not the rows of LinearSVC, which
+        `densify` makes it an array. Beyond two classes these are not the rows of LinearSVC, which
         has one for each class; `sklearn.multiclass.OneVsRestClassifier` around this estimator makes
         such a model, and takes less where classes are many.
     intercept_ : ndarray of shape (n_pairs,)

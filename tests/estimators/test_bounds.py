@@ -1,5 +1,6 @@
 """Bounds of decisions: they hold what the exact solution decides, and are attained."""
 
+import warnings
 from itertools import product
 
 import naive
@@ -9,7 +10,7 @@ import pytest
 from models import BOTH, four_classes, two_classes
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn.datasets import make_blobs
+from sklearn.datasets import make_blobs, make_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
 
@@ -215,3 +216,19 @@ def test_without_a_certificate_nothing_is_certain(tmp_path):
     for unfitted in (PegasosSVC(), LinearPegasosSVR(), PegasosSVCCV()):
         with pytest.raises(NotFittedError):
             unfitted.decision_bounds(X)
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_little_that_is_certain_comes_with_the_tol_that_changes_it(n_classes):
+    X, y = make_classification(
+        600, 10, n_informative=6, n_classes=n_classes, flip_y=0.05, random_state=0
+    )
+    clf = PegasosSVC(C=10.0, polish=True, tol=0.02, random_state=0).fit(X, y)
+    with pytest.warns(UserWarning, match=r"certain of \d%.* gap of 0.0\d+; .* tol=") as caught:
+        clf.is_certified(X)
+    assert (len(caught), caught[0].filename) == (1, __file__)
+    tol = float(str(caught[0].message).split("tol=")[1].split()[0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        clf.is_certified(X[:5])  # of a few rows nothing may be certain by chance
+        assert clf.set_params(tol=tol).fit(X, y).is_certified(X).mean() > 0.5

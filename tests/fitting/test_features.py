@@ -81,8 +81,9 @@ def test_weights_that_are_mostly_zero_are_kept_sparse(always_sparse, tmp_path):
     model = LinearPegasosSVC(polish=True, tol=1e-6, random_state=0).fit(X, y)
     assert sparse.issparse(model.coef_)
     assert 2 * model.coef_.nnz < np.prod(model.coef_.shape)
-    dense = pickle.loads(pickle.dumps(model))
-    dense.coef_ = model.coef_.toarray()
+    dense = pickle.loads(pickle.dumps(model)).densify()
+    assert isinstance(dense.coef_, np.ndarray)
+    assert_array_equal(dense.coef_, model.coef_.toarray())
     for rows in (X, X.toarray(), X.astype(np.float32), X[:1]):
         assert_allclose(model.decision_function(rows), dense.decision_function(rows), rtol=1e-12)
         for own, its in zip(model.decision_bounds(rows), dense.decision_bounds(rows), strict=True):
@@ -91,7 +92,8 @@ def test_weights_that_are_mostly_zero_are_kept_sparse(always_sparse, tmp_path):
     assert_same_attributes(kpegasos.load(tmp_path / "model.skops"), model)
     assert_array_equal(model.to_sklearn().predict(X), model.predict(X))
     two = LinearPegasosSVC(random_state=0).fit(*documents(2))
-    assert_array_equal(two.to_sklearn().coef_, two.coef_.toarray())
+    expected = two.to_sklearn().coef_
+    assert_array_equal(two.sparsify().to_sklearn().coef_, expected)
     model.to_libsvm(tmp_path / "model.txt")
     read = kpegasos.PegasosSVC.from_libsvm(tmp_path / "model.txt", N_COLUMNS)
     assert_array_equal(read.predict(X), model.predict(X))
@@ -106,8 +108,7 @@ def test_weights_of_two_classes_over_a_million_million_columns():
     far = sparse.csr_matrix((X.data, X.indices.astype(np.int64) << 31, X.indptr), (y.size, 1 << 40))
     model, near = (LinearPegasosSVC(epochs=2, random_state=0).fit(rows, y) for rows in (far, X))
     assert_allclose(model.decision_function(far), near.decision_function(X))
-    assert sparse.issparse(model.coef_)
-    assert model.coef_.nnz == np.count_nonzero(near.coef_)
+    assert model.sparsify().coef_.nnz == np.count_nonzero(near.coef_)
 
 
 @pytest.mark.parametrize(
@@ -119,13 +120,14 @@ def test_weights_of_two_classes_over_a_million_million_columns():
     ],
     ids=str,
 )
-def test_sparse_weights_predict_as_dense_ones(model, y):
+def test_sparsify_changes_no_prediction(model, y):
     X, _ = documents()
     model.set_params(random_state=0).fit(X, y)
     dense = pickle.loads(pickle.dumps(model))
-    model.coef_ = sparse.csr_matrix(model.coef_)
+    assert sparse.issparse(model.sparsify().coef_)
     for rows in (X, X.toarray()):
         assert_allclose(model.predict(rows), dense.predict(rows), rtol=1e-12)
+    assert_same_attributes(model.densify().densify(), dense)
     assert not sparse.issparse(model.fit(X, y).coef_)
 
 
