@@ -84,6 +84,7 @@ def test_last_iterate_needs_no_stamped_image_and_others_arrays_of_one_length():
 
 
 @pytest.mark.pure_python
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
 def test_dual_bound_loses_what_its_sum_may_be_rounded_by():
     """``θ ≤ 5`` times a sum of 2, which 4 terms and a few numbers beside them have rounded."""
     ones, coef = Examples(np.ones(4), np.full(4, 10.0)), np.full(4, 0.5)
