@@ -1,4 +1,4 @@
-"""What the house promises about its own sources: sizes, descriptions, who knows whom."""
+"""What the house promises about its own sources: descriptions, who knows whom."""
 
 import ast
 import re
@@ -13,18 +13,9 @@ from benchmarks._fits import FITS
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "kpegasos"
-SOURCES = sorted(
-    path
-    for folder in ("kpegasos", "experiments", "benchmarks")
-    for path in ROOT.glob(f"{folder}/**/*.py")
-)
-TESTS = sorted(ROOT.glob("tests/**/*.py"))
-MODULES = [path for path in SOURCES if PACKAGE in path.parents]
+MODULES = sorted(PACKAGE.glob("**/*.py"))
 ROOMS = sorted(path for path in PACKAGE.glob("*/__init__.py"))
 
-CLASS, FUNCTION, COMPILED = 200, 60, 50
-#: A reason in this form, above a definition or behind its first line, lifts the limit.
-REASON = re.compile(r"#\s*long:\s*\S")
 #: Sources that a solver may not tell apart: every name in `kpegasos.rows` that is a kind of row.
 KINDS_OF_ROWS = re.compile(r"\b\w*(?:Rows|KernelSource)\b")
 
@@ -60,53 +51,12 @@ def imports_of(path):
     return names
 
 
-def has_reason(node, lines):
-    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-    above = [lines[first - 2]] if first > 1 else []
-    return any(REASON.search(line) for line in [*above, lines[node.lineno - 1]])
-
-
-def is_compiled(node):
-    return any(re.match(r"compiled\b", ast.unparse(decorator)) for decorator in node.decorator_list)
-
-
-def limit_of(node):
-    if isinstance(node, ast.ClassDef):
-        return CLASS
-    return COMPILED if is_compiled(node) else FUNCTION
-
-
 DEFINITIONS = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-
-
-def lines_of_docstrings(node):
-    """Lines of a definition and of those inside it that document them."""
-    found = 0
-    for inner in [node, *statements(node)]:
-        if isinstance(inner, DEFINITIONS) and ast.get_docstring(inner, clean=False) is not None:
-            found += inner.body[0].end_lineno - inner.body[0].lineno + 1
-    return found
-
-
-def too_long(path):
-    """Definitions beyond their limit, docstrings not counted, as sentences."""
-    lines = path.read_text(encoding="utf-8").splitlines()
-    for node in statements(tree_of(path)):
-        if isinstance(node, DEFINITIONS):
-            length = node.end_lineno - node.lineno + 1
-            if length > limit_of(node):  # most are not: docstrings are looked for in the others
-                length -= lines_of_docstrings(node)
-            if length > limit_of(node) and not has_reason(node, lines):
-                yield f"{node.name} has {length} lines, {limit_of(node)} are allowed"
 
 
 def faults(paths, found):
     """What is found in some sources, by their names; nothing where all is as it should be."""
     return {name_of(path): wrong for path in paths if (wrong := found(path))}
-
-
-def test_definitions_are_no_longer_than_their_limit():
-    assert faults([*SOURCES, *TESTS], lambda path: list(too_long(path))) == {}
 
 
 def test_rooms_say_what_they_may_import():
@@ -156,16 +106,6 @@ def taken_from_other_rooms(path):
 def test_no_room_takes_a_private_name_from_another():
     inside = [path for path in MODULES if path.parent != PACKAGE]
     assert faults(inside, taken_from_other_rooms) == {}
-
-
-def test_every_compiled_function_has_the_cache_of_the_house():
-    """``njit`` by itself stamps its cache with one file, and misses an edit of another."""
-    users = [
-        name_of(path)
-        for path in MODULES
-        if {"numba.njit", "numba.jit"} & imports_of(path) and path.name != "compiled.py"
-    ]
-    assert users == []
 
 
 #: Private names of others, and the one file that asks for each before it uses it.
@@ -267,14 +207,3 @@ def test_version_is_the_newest_of_the_change_log_and_the_one_to_cite():
     assert re.search(r"^## \[(.+?)\]", changes, re.MULTILINE)[1] == kpegasos.__version__
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert re.search(r"^version: (.+)$", citation, re.MULTILINE)[1] == kpegasos.__version__
-
-
-def test_limits_notice_what_is_too_long(tmp_path):
-    body = "\n".join(["    x = 0"] * FUNCTION)
-    source = tmp_path / "long.py"
-    source.write_text(f"def f():\n{body}\n")
-    assert list(too_long(source)) == ["f has 61 lines, 60 are allowed"]
-    source.write_text(f"@compiled()\ndef f():\n{body}\n")
-    assert list(too_long(source)) == ["f has 61 lines, 50 are allowed"]
-    source.write_text(f"# long: one formula\ndef f():\n{body}\n")
-    assert list(too_long(source)) == []

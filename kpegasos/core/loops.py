@@ -110,7 +110,7 @@ def _check_dual_steps(state: LoopState, view: Any, *others: Any) -> None:
 
 @checked(_check_steps, again=_check_slice)
 @compiled()
-def primal_steps(  # long: written out for the reason above
+def primal_steps(  # noqa: PLR0915 (written out for the reason above)
     state: LoopState,
     view: View,
     draws: np.ndarray,

@@ -58,7 +58,7 @@ _MAX_EPOCHS = 1000
 _FOLDS_IN_TURN = 20
 
 
-def do_all(works: Sequence[Work], *, n_threads: int, n_open: int, stopper: Stopper) -> None:
+def do_all(works: Sequence[Work], *, n_threads: int, n_open: int, stopper: Stopper) -> None:  # noqa: PLR0915 (one cell after the other)
     """Do all jobs of some works, in order as far as threads allow, those with more to do in turn.
 
     Parameters

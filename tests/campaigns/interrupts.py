@@ -149,7 +149,7 @@ def _short(rng, how):
     return LinearPegasosSVC(lam=0.01 if how == "fit_chunks" else None, **settings)
 
 
-def _fault(rng):
+def _fault(rng):  # noqa: PLR0915
     """An error at any moment of any call leaves one of two models, and the next call is as ever."""
     X, y = _blobs(rng, 60)
     how = pick(rng, ["fit", "fit", "partial_fit", "fit_chunks"])
