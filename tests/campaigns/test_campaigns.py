@@ -5,7 +5,7 @@ import pytest
 from tests.campaigns import harness, interrupts
 
 #: Campaigns that start processes, compile much or look at the clock.
-SLOW = {"damaged", "environment", "interrupts", "memory"}
+SLOW = {"environment", "interrupts", "memory"}
 #: Of a slow one, the trials that are quick.
 QUICK = {"interrupts": interrupts.early}
 

@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
 from kpegasos import (
+    RBF,
     LinearPegasosSVC,
     LinearPegasosSVR,
     PegasosSVC,
@@ -39,7 +41,8 @@ def test_indices_of_no_feature(Estimator):
     wrong.indices[5] = 3
     match = "X must have column indices from 0 to 2, got"
     assert_rejected(Estimator(), wrong, Y, match)
-    for call in (Estimator(epochs=1).fit(X, Y).predict, make_rows, linear_rows):
+    beside = partial(RBF(1.0).block, X)
+    for call in (Estimator(epochs=1).fit(X, Y).predict, make_rows, linear_rows, beside):
         with pytest.raises(ValueError, match=match):
             call(wrong)
 
