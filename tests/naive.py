@@ -317,54 +317,7 @@ def slip_seed_code(K, y, draws, lam):
     return [a / Fraction(_plain(lam)) for a in _signed(alpha, _labels(y))]
 
 
-# --- kernels of objects ---------------------------------------------------------------------------
-
-
-def global_alignment(a, b, width):
-    """Sum over all alignments of the products of their local kernels (Cuturi 2011)."""
-
-    def local(i, j):
-        near = math.exp(-((a[i] - b[j]) ** 2) / (2 * width**2))
-        return near / (2 - near)
-
-    def from_here(i, j):
-        if (i, j) == (len(a) - 1, len(b) - 1):
-            return local(i, j)
-        steps = [(i + 1, j), (i, j + 1), (i + 1, j + 1)]
-        within = [at for at in steps if at[0] < len(a) and at[1] < len(b)]
-        return local(i, j) * sum(from_here(*at) for at in within)
-
-    return from_here(0, 0)
-
-
-def zz_circuit(x):
-    """State of Qiskit's ``ZZFeatureMap(len(x), reps=2)``, gate by gate; qubit k has the bit k."""
-    q = len(x)
-
-    def on(k, gate):
-        """Apply a gate of one qubit."""
-        return np.kron(np.kron(np.eye(2 ** (q - 1 - k)), gate), np.eye(2**k))
-
-    def cx(control, target):
-        """Flip the target where the control is set."""
-        out = np.zeros((2**q, 2**q))
-        for state in range(2**q):
-            out[state ^ ((state >> control & 1) << target), state] = 1
-        return out
-
-    def phase(angle):
-        return np.diag([1, np.exp(1j * angle)])
-
-    hadamard = np.array([[1, 1], [1, -1]]) / math.sqrt(2)
-    state = np.eye(2**q)[0].astype(complex)
-    for _ in range(2):
-        for k in range(q):
-            state = on(k, phase(2 * x[k])) @ on(k, hadamard) @ state
-        for i in range(q):
-            for j in range(i + 1, q):
-                turn = on(j, phase(2 * (math.pi - x[i]) * (math.pi - x[j])))
-                state = cx(i, j) @ turn @ cx(i, j) @ state
-    return state
+# --- steps of Qiskit ---------------------------------------------------------------------------
 
 
 def pegasos_qsvc(K, y, draws, C):

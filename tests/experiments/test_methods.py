@@ -51,27 +51,6 @@ def test_slips_are_those_of_the_reference(monkeypatch, slip, reference):
 # Kernels that cost
 
 
-def test_alignment_kernel_is_the_sum_over_all_alignments():
-    rng = np.random.default_rng(0)
-    for n, m in ((1, 1), (1, 5), (4, 6), (6, 6)):
-        a, b = rng.normal(size=n), rng.normal(size=m)
-        expected = naive.global_alignment(a, b, 0.7)
-        assert np.exp(costly_kernels.log_alignment(a, b, 0.7)) == pytest.approx(expected)
-    a, b = (
-        (series, costly_kernels.log_alignment(series, series, 0.7))
-        for series in (rng.normal(size=60), rng.normal(size=80))
-    )
-    assert costly_kernels.alignment(0.7, a, a) == pytest.approx(1.0)
-    assert 0.0 <= costly_kernels.alignment(0.7, a, b) < 1.0
-
-
-def test_state_of_the_feature_map_is_that_of_the_circuit():
-    for x in np.random.default_rng(0).uniform(0, 3, size=(3, 4)):
-        state, expected = costly_kernels.zz_state(x), naive.zz_circuit(x)
-        assert abs(state.conj() @ expected) == pytest.approx(1.0)
-        assert np.linalg.norm(state) == pytest.approx(1.0)
-
-
 def test_uniform_steps_are_those_of_qiskit():
     data = make_integers()
     gram, draws = naive.gram(data.X, data.X), stream(data.y.size, 200)
