@@ -2,7 +2,6 @@
 
 import ast
 import errno
-import hashlib
 import json
 import multiprocessing
 import os
@@ -45,19 +44,6 @@ def say(**found):
     print(json.dumps(found))
 """
 
-FIT = """
-import numpy as np
-from kpegasos import LinearPegasosSVC, PegasosSVC
-
-X = np.random.default_rng(0).normal(size=(60, 3))
-y = (X[:, 0] > 0).astype(int)
-kernel, linear = PegasosSVC(random_state=0).fit(X, y), LinearPegasosSVC(random_state=0).fit(X, y)
-say(
-    alpha=[kernel.alpha_.tolist(), linear.alpha_.tolist()],
-    decisions=kernel.decision_function(X[:3]).tolist(),
-)
-"""
-
 
 def in_fresh_process(code, cache, **environment):
     result = subprocess.run(
@@ -74,12 +60,6 @@ def in_fresh_process(code, cache, **environment):
 
 
 with_compiler = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
-
-
-@pytest.fixture(scope="module")
-def cold_and_cache(tmp_path_factory):
-    cache = tmp_path_factory.mktemp("numba")
-    return in_fresh_process(FIT, cache), cache
 
 
 @pytest.mark.slow
@@ -272,21 +252,6 @@ print(json.dumps(os.waitpid(child, 0)[1]))
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 def test_child_that_is_forked_while_a_thread_compiles_compiles_too(tmp_path):
     assert in_fresh_process(FORKED, tmp_path, PYTHONWARNINGS="ignore") == 0
-
-
-@pytest.mark.slow
-def test_code_of_types_that_are_no_more_is_compiled_anew(cold_and_cache, tmp_path):
-    """As an older version may leave it behind, which names classes that have moved since."""
-    cold, cache = cold_and_cache
-    old = tmp_path / "old"
-    shutil.copytree(cache, old)
-    for file in old.rglob("*.nbc"):
-        body = file.read_bytes()[32:].replace(b"kpegasos.core.views", b"kpegasos.core.gone_")
-        file.write_bytes(hashlib.sha256(body).digest() + body)
-    fresh = in_fresh_process(FIT, old)
-    assert fresh.pop("misses") > 0
-    assert fresh == {name: cold[name] for name in fresh}
-    assert in_fresh_process(FIT, old)["misses"] == 0
 
 
 # --- files are read only if they are whole --------------------------------------------------------
