@@ -11,21 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from solver_cases import EACH_LOSS
 
 from kpegasos import PegasosSVC, losses, make_problem
 from kpegasos.losses.base import bests, check_loss, pulls, values
 from kpegasos.losses.probe import probe
 
-ALL = [
-    losses.Hinge(),
-    losses.SquaredHinge(),
-    losses.SmoothedHinge(0.5),
-    losses.Logistic(),
-    losses.EpsilonInsensitive(0.1),
-    losses.SquaredEpsilonInsensitive(0.1),
-    losses.Huber(1.0),
-]
-EACH = pytest.mark.parametrize("loss", ALL, ids=lambda loss: type(loss).__name__)
 DECISIONS = st.floats(-5.0, 5.0, allow_subnormal=False)
 NUMBERS = st.floats(-3.0, 3.0, allow_subnormal=False)
 
@@ -45,7 +36,7 @@ def inside(loss, share):
     return low + share * (high - low)
 
 
-@EACH
+@EACH_LOSS
 @given(decision=DECISIONS, other=DECISIONS, number=NUMBERS, share=st.floats(0.0, 1.0))
 def test_value_is_that_of_the_book_and_pull_and_gain_belong_to_it(
     loss, decision, other, number, share
@@ -65,7 +56,7 @@ def test_value_is_that_of_the_book_and_pull_and_gain_belong_to_it(
         assert loss.gain(beta, y) <= book(loss)(other, y) + beta * s * other + 1e-8
 
 
-@EACH
+@EACH_LOSS
 @given(
     decision=DECISIONS,
     number=NUMBERS,
@@ -86,7 +77,7 @@ def test_best_is_the_maximum_in_one_coordinate(loss, decision, number, share, cu
         assert dual(found) >= dual(other) - 1e-9 * (1.0 + abs(dual(other)))
 
 
-@EACH
+@EACH_LOSS
 def test_arrays_are_the_methods_one_by_one(loss):
     rng = np.random.default_rng(0)
     f, y = rng.normal(size=50), rng.normal(size=50)

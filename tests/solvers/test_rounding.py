@@ -1,17 +1,15 @@
 """Rounding is part of the certificate: float32 rows against float64 optima of the same numbers."""
 
-from functools import cache
-
+import naive_losses
 import numpy as np
 import pytest
+from kernel_cases import exact
 from sklearn.datasets import make_blobs, make_moons
-from solver_cases import finished_run
 
-from kpegasos import PegasosSVC, make_problem, make_rows, pegasos, sdca
+from kpegasos import RBF, PegasosSVC, make_problem, make_rows, pegasos, sdca
 from kpegasos.kernels.base import CallableKernel
 from kpegasos.kernels.exact import exact_products
 from kpegasos.rows.gram import GramRows
-from kpegasos.solvers.polish import polish
 from kpegasos.utils.patience import CutShort, heeding
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -19,35 +17,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 X, Y = make_blobs(120, n_features=6, centers=2, cluster_std=6.0, random_state=0)
 X32 = X.astype(np.float32)
 SIGNS = 2.0 * Y - 1.0
-KERNELS = {"rbf": {"gamma": 0.02}, "linear": {}, "poly": {"gamma": 0.1, "degree": 3, "coef0": 1.0}}
-
-
-def exact_gram(kernel, rows):
-    """Values of the formula on the given numbers."""
-    wide = rows.astype(np.longdouble)
-    if kernel == "rbf":
-        distances = ((wide[:, None] - wide) ** 2).sum(axis=2)
-        return np.exp(-np.longdouble(KERNELS["rbf"]["gamma"]) * distances)
-    gram = wide @ wide.T
-    if kernel == "poly":
-        gram = (np.longdouble(0.1) * gram + 1) ** 3
-    return gram
-
-
-def true_objective(result, kernel, problem):
-    coef = result.coef
-    margins = exact_gram(kernel, X32).astype(np.float64) @ coef
-    hinge = np.maximum(0.0, 1.0 - problem.y * margins)
-    return 0.5 * problem.lam * (coef @ margins) + (problem.weight * hinge).mean()
-
-
-@cache
-def optimum(kernel, C):
-    """An objective that can be reached, of the formula's values on the given numbers."""
-    problem = make_problem(SIGNS, C=C)
-    run = finished_run(problem, GramRows(exact_gram(kernel, X32).astype(np.float64)), epochs=5)
-    return true_objective(polish(run, tol=1e-9), kernel, problem)
-
 
 # --- who is blamed --------------------------------------------------------------------------------
 
@@ -90,7 +59,9 @@ def test_kernel_with_a_negative_diagonal_is_not_believed(cache):
 
 
 def test_records_say_what_rounding_may_add():
-    problem, best = make_problem(SIGNS, C=1e3), optimum("rbf", 1e3)
+    problem = make_problem(SIGNS, C=1e3)
+    task = "Hinge", exact(RBF(0.02), X32).astype(float), SIGNS, problem.lam
+    best = naive_losses.objective(*task, naive_losses.solution(*task)[1])
     result = pegasos(problem, make_rows(X32, "rbf", gamma=0.02), epochs=50, random_state=0)
     history = result.history
     assert (history["rounding"][:-1] > 0).all()
