@@ -75,17 +75,6 @@ def test_program_says_that_its_words_cannot_be_written(data, tmp_path):
 
 
 @pytest.mark.slow
-def test_commands_are_connected_by_pipes(data, tmp_path):
-    command = '"$@" train -c 10 - - < data | "$@" predict --json data - out'
-    done = ran_in_shell(tmp_path, command, check=True)
-    assert done.stdout.startswith('{"accuracy": 0.')
-    assert "(certified)" in done.stderr.splitlines()[-1]
-    assert len((tmp_path / "out").read_text().split()) == len(data.read_text().splitlines())
-    done = ran_in_shell(tmp_path, '"$@" predict <(cat data) <("$@" train -q data -)')
-    assert (done.returncode, done.stdout[:11]) == (0, "Accuracy = ")
-
-
-@pytest.mark.slow
 def test_reader_that_has_enough_is_no_traceback(tmp_path):
     write_examples(tmp_path / "data", n_samples=3000)
     command = '"$@" train -q data m && "$@" predict data m - 2>/dev/null | head -n 1'

@@ -58,20 +58,6 @@ def test_find_grid_gives_the_numbers_back(scale, low, width, shape, dtype, seed)
         np.ones((2, 8193)),
         np.concatenate((np.ones(1 << 15), [0.5 + 1e-9]))[:, None],
     ],
-    ids=[
-        "normal",
-        "wide",
-        "far",
-        "nan",
-        "inf",
-        "zeros",
-        "tiny",
-        "least",
-        "less",
-        "empty",
-        "long",
-        "one off",
-    ],
 )
 def test_find_grid_takes_nothing_else(X):
     grid = find_grid(np.ascontiguousarray(X))

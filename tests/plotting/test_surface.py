@@ -67,15 +67,6 @@ def test_surface_dots_are_in_the_cells_within_one_standard_error_of_the_best():
     assert texts(alone.legend_) == ["chosen cell"]
 
 
-def test_surface_missing_cells_are_blank_and_not_dropped(ax):
-    scores = [[0.5, np.nan, 0.7], [np.nan, 0.9, 0.88]]
-    display = drawn(table(scores), ax=ax)
-    np.testing.assert_array_equal(cells(display), scores)
-    assert len(display.texts_) == 4
-    display = drawn(table(np.full((2, 3), np.nan)))
-    assert display.chosen is display.star_ is display.legend_ is None
-
-
 @pytest.mark.parametrize("as_frame", [False, True])
 def test_surface_of_a_step_of_a_pipeline_is_that_of_its_scores(moons, as_frame):
     pipeline = make_pipeline(StandardScaler(), SVC())
