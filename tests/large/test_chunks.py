@@ -57,21 +57,22 @@ def test_the_kind_of_array_does_not_matter(text, tmp_path, kind):
     np.testing.assert_array_equal(fitted(chunks[:], epochs=2), fitted(chunks, epochs=2))
 
 
-def test_iterables_come_in_their_own_order(text):
+@pytest.mark.parametrize("kind", [LinearPegasosSVC, LinearPegasosSVR])
+def test_iterables_come_in_their_own_order_as_chunks_of_a_stream_do(kind, text):
     parts = parts_of(*text)
 
     class Again:
         def __iter__(self):
             return iter(parts)
 
-    expected = LinearPegasosSVC(lam=1e-3, random_state=0)
+    options = {"classes": [-1, 1]} if kind is LinearPegasosSVC else {}
+    expected, model = (kind(lam=1e-3, random_state=0) for _ in range(2))
     for part in parts * 2:
-        expected.partial_fit(*part, classes=[-1, 1])
-    model = LinearPegasosSVC(lam=1e-3, random_state=0)
+        expected.partial_fit(*part, **options)
     for chunks in (partial(iter, parts), Again()):
-        found = fit_chunks(model, chunks, epochs=2, classes=[-1, 1]).coef_
+        found = fit_chunks(model, chunks, epochs=2, **options).coef_
         np.testing.assert_allclose(found, expected.coef_, rtol=1e-5, atol=1e-7)
-    assert fit_chunks(model, iter(parts), epochs=1, classes=[-1, 1]).n_steps_ == 1000
+    assert fit_chunks(model, iter(parts), epochs=1, **options).n_steps_ == 1000
 
 
 def test_chunks_without_examples_or_weight_are_passed_over(text):

@@ -1,4 +1,4 @@
-"""Numbers chunk by chunk and part by part: the run of one process, in another order."""
+"""Numbers part by part: the mean of the runs on the parts."""
 
 import naive_losses
 import numpy as np
@@ -9,16 +9,12 @@ from chunk_cases import (
     data,
     in_chunks,
     parameter_of,
-    radii_of,
     vector,
-    visits_of,
 )
-from covering import each_pair
 from numpy.testing import assert_allclose
 
 from kpegasos import LinearPegasosSVR
 from kpegasos.core.draws import IndexStream
-from kpegasos.large import ArrayChunks, fit_chunks
 from kpegasos.large.dask import fit_dask
 from kpegasos.utils.validation import draw_seed
 
@@ -29,30 +25,6 @@ def by_the_book(loss, X, y, lam, draws, weight, radius):
     projected = loss.startswith("squared")
     options = {"weight": weight, "radius": radius if projected else None, **parameter_of(loss)}
     return naive_losses.run(NAMES[loss], extended, y, lam, draws, "weighted", **options)
-
-
-# --- chunks ---
-
-
-@each_pair(loss=NAMES, chunk_size=[100, 30])
-def test_chunks_are_pegasos_on_the_problem_of_all_data(loss, chunk_size):
-    """But for the mean of the first chunk, which is taken off."""
-    X, y, weight = data(100)
-    model = LinearPegasosSVR(loss=loss, lam=0.25, epochs=3, random_state=0)
-    fit_chunks(model, ArrayChunks(X, y, weight, chunk_size=chunk_size))
-    visits = visits_of(100, chunk_size, 3)
-    first = np.sort(visits[0])
-    offset, lam = np.average(y[first], weights=weight[first]), 0.25 / weight.mean()
-    cost = cost_at_zero(loss, y - offset, weight / weight.mean())
-    expected = by_the_book(
-        loss, X, y - offset, lam, np.concatenate(visits), weight, radii_of(cost, lam, visits)
-    )
-    expected[-1] += offset
-    assert_allclose(vector(model), expected, rtol=1e-8)
-    assert model.n_steps_ == 300
-
-
-# --- partitions ---
 
 
 def of_partition(loss, X, y, weight, rows, number, n_steps):
