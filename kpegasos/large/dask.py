@@ -23,8 +23,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -142,28 +141,28 @@ def fit_dask(
         raise TypeError(f"client must be a Dask client, got {type(client).__name__} instead")
     blocks, targets = _partitions(X, y, sample_weight)
     n_features = int(X.shape[1])
-    totals_of = partial(Totals.of, numbers=isinstance(estimator, LinearPegasosSVR))
-    by_partition = client.gather(client.compute([dask.delayed(totals_of)(*t) for t in targets]))
-    online, sizes = _begun(estimator, by_partition)
-    n_rounds = math.ceil(_ROUNDS_AN_EPOCH * settings.epochs) if rounds is None else rounds
-    # Steps of each pair on any partition: all rounds make the epochs asked for.
-    draws = settings.epochs / (n_rounds * settings.options.batch_size)
-    n_steps = [math.ceil(draws * size.sum() / np.count_nonzero(size)) for size in sizes]
-
-    model = clone(estimator)
-    with_rows = np.flatnonzero(sizes.any(axis=0)).tolist()
+    look = dask.delayed(partial(_seen, numbers=isinstance(estimator, LinearPegasosSVR)))
+    seen = client.gather(client.compute([look(*target) for target in targets]))
+    with_rows = [k for k, (n_examples, _) in enumerate(seen) if n_examples]
+    if not with_rows:
+        raise ValueError("sample_weight must have a positive entry, got zeros only instead")
+    online, model = _begun(estimator, [seen[k][1] for k in with_rows]), clone(estimator)
     made = [
         dask.delayed(_make_partition)(k, model, online, n_features, blocks[k], *targets[k])
         for k in with_rows
     ]
     partitions: dict[int, Any] = dict(zip(with_rows, client.compute(made), strict=True))
     online.begin(n_features)
+    at_zero = client.gather(client.map(losses_at_zero, [*partitions.values()], pure=False))
     if settings.options.projection:
-        online.enclose(
-            client.gather(client.map(losses_at_zero, [*partitions.values()], pure=False))
-        )
+        online.enclose(at_zero)
+    sizes = np.array([[n_examples for _, n_examples in of_pairs] for of_pairs in at_zero]).T
+    n_rounds = math.ceil(_ROUNDS_AN_EPOCH * settings.epochs) if rounds is None else rounds
+    # Steps of each pair on any partition: all rounds make the epochs asked for.
+    draws = settings.epochs / (n_rounds * settings.options.batch_size)
+    n_steps = [math.ceil(draws * size.sum() / np.count_nonzero(size)) for size in sizes]
     for n_done in range(n_rounds):
-        _make_round(client, online, partitions, sizes[:, with_rows], n_steps, n_done)
+        _make_round(client, online, partitions, sizes, n_steps, n_done)
         with turn(estimator, "estimator"), unchanged_by_errors(estimator):
             estimator.n_features_in_ = n_features
             estimator.__dict__.pop("feature_names_in_", None)
@@ -171,56 +170,36 @@ def fit_dask(
     return estimator
 
 
-class Totals(NamedTuple):
-    """What is known of the targets of a partition.
+def _seen(y: Any, sample_weight: Any = None, *, numbers: bool) -> tuple[int, np.ndarray]:
+    """Return how many examples of a partition have weight, and what is to be known of them.
 
-    Attributes
-    ----------
-    classes, counts : ndarray of shape (n_classes,)
-        Those with an example of weight, and how many these are; a zero stands for numbers.
-    weight, weighted : float
-        Of numbers the sum of the weights, and that of the numbers times their weights.
+    Returns
+    -------
+    n_examples : int
+    known : ndarray
+        Their classes; of numbers the sum of the weights, and that of the numbers times these.
+
+    Raises
+    ------
+    ValueError
+        If the targets are neither, or their weights none.
     """
-
-    classes: np.ndarray
-    counts: np.ndarray
-    weight: float
-    weighted: float
-
-    @classmethod
-    def of(cls, y: Any, sample_weight: Any = None, *, numbers: bool) -> Totals:
-        """Return totals of some targets, which are numbers or labels.
-
-        Raises
-        ------
-        ValueError
-            If they are neither, or their weights none.
-        """
-        y = numbers_of(y) if numbers else plain_labels(column_or_1d(y))
-        if not numbers and y.dtype.kind == "f" and not np.isfinite(y).all():
-            raise ValueError("y must have finite labels or strings, got NaN or infinity")
-        if not numbers and y.size and y.dtype.kind not in "biuSU":
-            check_labels(y)
-        weight = checked_weight(sample_weight, y) if y.size else np.zeros(0)
-        kinds = np.zeros(y.size) if numbers else y
-        classes, counts = np.unique(kinds[weight > 0], return_counts=True)
-        return cls(classes, counts, weight.sum(), weight @ y if numbers else 0.0)
+    y = numbers_of(y) if numbers else plain_labels(column_or_1d(y))
+    if not numbers and y.dtype.kind == "f" and not np.isfinite(y).all():
+        raise ValueError("y must have finite labels or strings, got NaN or infinity")
+    if not numbers and y.size and y.dtype.kind not in "biuSU":
+        check_labels(y)
+    weight = checked_weight(sample_weight, y) if y.size else np.zeros(0)
+    known = np.array([weight.sum(), weight @ y]) if numbers else np.unique(y[weight > 0])
+    return int(np.count_nonzero(weight)), known
 
 
-def _begun(estimator: Any, by_partition: list[Totals]) -> tuple[OnlineModel, np.ndarray]:
-    """Return the stream of an estimator, and the examples of each problem in each partition."""
-    parts = [part.classes for part in by_partition if part.classes.size]
-    if not parts:
-        raise ValueError("sample_weight must have a positive entry, got zeros only instead")
-    classes = np.unique(np.concatenate(parts))
-    sizes = np.zeros((classes.size, len(by_partition)))
-    for k, part in enumerate(by_partition):
-        sizes[np.searchsorted(classes, part.classes), k] = part.counts
+def _begun(estimator: Any, known: list[np.ndarray]) -> OnlineModel:
+    """Return the stream of an estimator on all partitions."""
     if isinstance(estimator, LinearPegasosSVR):
-        mean = sum(part.weighted for part in by_partition) / sum(p.weight for p in by_partition)
-        return OnlineRegressor(estimator, float(mean)), sizes
-    online = OnlineClassifier(estimator, classes)
-    return online, np.array([one + other for one, other in combinations(sizes, 2)])
+        weight, weighted = np.sum(known, axis=0)
+        return OnlineRegressor(estimator, float(weighted / weight))
+    return OnlineClassifier(estimator, np.unique(np.concatenate(known)))
 
 
 def _make_round(
