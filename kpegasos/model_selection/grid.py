@@ -79,14 +79,6 @@ class Grid:
         """Number of values of each axis of the kernels."""
         return tuple(values.size for values in self.axes.values())
 
-    def flatness(self, kernel: int, C: int) -> tuple[float, ...]:
-        """Return a key by which, of two cells, that with the smaller C, then gamma, is greater."""
-        places = np.unravel_index(kernel, self.shape) if self.shape else ()
-        of_kernel = [
-            float(values[place]) for values, place in zip(self.axes.values(), places, strict=True)
-        ]
-        return tuple(-value for value in (float(self.Cs[C]), *of_kernel))
-
 
 def make_grid(kernel: Any, X: Any, *, Cs: Any, gammas: Any, degrees: Any, coef0s: Any) -> Grid:
     """Make values of C, and a kernel for all values of the parameters that it has.

@@ -87,7 +87,8 @@ class Chosen(NamedTuple):
     Attributes
     ----------
     rank : tuple of float
-        Mean score, NaN as -inf, and `Grid.flatness`.
+        Mean score, NaN as -inf; of equal ones that with the smaller C, then gamma and so on, the
+        flatter model, is greater.
     kernel, C : int
         As in `Candidate`.
     decisions : list of ndarray of shape (n_test, n_pairs)
@@ -127,13 +128,12 @@ class SearchRecord:
         self.evaluations = np.zeros(shape[1], dtype=np.int64)
         self.best: Chosen | None = None
 
-    def take(self, outcome: KernelOutcome, grid: Grid, folds: Folds, score: HeldOutScorer) -> None:
+    def take(self, outcome: KernelOutcome, folds: Folds, score: HeldOutScorer) -> None:
         """Score the cells of a kernel that are done.
 
         Parameters
         ----------
         outcome : KernelOutcome
-        grid : Grid
         folds : Folds
         score : HeldOutScorer
         """
@@ -153,7 +153,7 @@ class SearchRecord:
         self.evaluations[kernel] = outcome.evaluations
         for C in np.flatnonzero(self.done[:, kernel].all(axis=0)).tolist():
             mean = _mean_score(self.scores[:, kernel, C])
-            rank = (-math.inf if math.isnan(mean) else mean, *grid.flatness(kernel, C))
+            rank = (-math.inf if math.isnan(mean) else mean, -C, -kernel)  # whose values increase
             if self.best is None or rank > self.best.rank:
                 decisions = [each[C].copy() for each in outcome.decisions]
                 self.best = Chosen(rank, kernel, C, decisions)

@@ -545,7 +545,7 @@ def _solve(plan: _Plan, settings: Settings, stopper: Stopper) -> None:
             cache_mb=search.cache_mb,
             row_dtype=search.row_dtype,
             stopper=stopper,
-            on_kernel=lambda outcome: record.take(outcome, grid, folds, plan.score),
+            on_kernel=lambda outcome: record.take(outcome, folds, plan.score),
             on_cells=advance,
         ).solve()
 

@@ -54,7 +54,7 @@ def outcome_of(number, scores, done=True, folds=FOLDS):
 def record_of(grid, *outcomes, folds=FOLDS):
     record = SearchRecord(grid, folds)
     for outcome in outcomes:
-        record.take(outcome, grid, folds, FirstDecision())
+        record.take(outcome, folds, FirstDecision())
     return record
 
 
