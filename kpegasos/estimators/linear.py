@@ -361,8 +361,7 @@ default="epsilon_insensitive"
         regularisation of the intercept does no harm; False is the papers' problem. "free" is that
         of SVR, where the intercept is not regularised. Of a stream, which does not have that, it
         is the deviation from a weighted mean, as medians do not add: that of the first chunk with
-        ``partial_fit``, of all data with `fit_dask`, and with `fit_chunks` where it reads them
-        beforehand.
+        ``partial_fit`` and `fit_chunks`, of all data with `fit_dask`.
     intercept_scaling : float, default=1.0
         Size of the constant feature: the larger, the less the intercept is regularised. With "free"
         in units of an example's typical length; the optimum does not depend on it.

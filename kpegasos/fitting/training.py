@@ -1,7 +1,7 @@
 """A fit: its binary problems, and how their runs are trained, each to its end, or all in step.
 
 Pairs of classes are independent, so the model is the same either way. In step, a whole model exists
-at every checkpoint, which is what callbacks and early stopping look at.
+at every checkpoint, which is what callbacks look at.
 """
 
 from __future__ import annotations
