@@ -382,7 +382,6 @@ def binary_work(
         shared = time.perf_counter() - begin
         of_folds = [_solve_fold(surface, outcome, rows, fold) for fold in range(len(surface.tests))]
         yield [partial(next, of_fold, False) for of_fold in of_folds]
-        outcome.evaluations += rows.evaluations
         rows.close()
         _share_seconds(outcome, shared)
     surface.tell(outcome)
@@ -421,15 +420,9 @@ class GramPairs:
         Of all examples.
     tests : list of ndarray of int
         Examples of each fold.
-
-    Attributes
-    ----------
-    evaluations : int
-        Kernel values that were computed for no pair alone.
     """
 
     def __init__(self, source: GramRows, tests: list[np.ndarray]) -> None:
-        self.evaluations = source.evaluations
         self._gram, self._tests = source.gram, tests
         self._source = source
 
@@ -482,11 +475,6 @@ class ComputedPairs:
     intercept_scaling : float
     tests : list of ndarray of int
         Examples of each fold.
-
-    Attributes
-    ----------
-    evaluations : int
-        Kernel values that were computed for no pair alone.
     """
 
     def __init__(
@@ -497,7 +485,6 @@ class ComputedPairs:
         intercept_scaling: float,
         tests: list[np.ndarray],
     ) -> None:
-        self.evaluations = 0
         self._shared, self._sizes, self._tests = shared, sizes, tests
         self._memory = KeptMemory()  # one pair's is the next one's
         self._make = partial(
@@ -521,7 +508,6 @@ class ComputedPairs:
             support = np.flatnonzero(cells.coefs.any(axis=0))
             vectors = X[members[pair.members[support]]]
             coefs = np.ascontiguousarray(cells.coefs[:, support])
-            self.evaluations += test.size * support.size
             result[:, :, k] += kernel_decision(shared.kernel, rows, vectors, coefs).T
         return result
 
@@ -543,7 +529,7 @@ def pairs_work(
 
     The outcome is filled in when all pairs are solved.
     """
-    begin, solved, lock = time.perf_counter(), dict[int, list[PairCells]](), Lock()
+    begin, solved = time.perf_counter(), dict[int, list[PairCells]]()
     rows = surface.unless_stopped(partial(surface.pair_rows, kernel))
 
     def solve(rows: PairRows, pair: Pair) -> None:
@@ -553,7 +539,6 @@ def pairs_work(
         run = surface.path(pair, source, slice(None))
         run.advance(surface.stopper)
         solutions, n_Cs = run.solutions(surface.stopper), surface.Cs.size
-        evaluations = source.evaluations
         source.close()
         # Cells share the seconds of their run by their working sets.
         shares = solutions.n_sets + 1.0
@@ -561,14 +546,10 @@ def pairs_work(
         parts = [slice(k * n_Cs, (k + 1) * n_Cs) for k in range(len(surface.tests))]
         coefs, *others = solutions.coefs, solutions.intercepts, solutions.relative_gaps, seconds
         cells = [PairCells(coefs[own].copy(), *(each[own] for each in others)) for own in parts]
-        is_whole = all(
+        if all(
             n_certified(part.relative_gaps, surface.tol, surface.stopper) == n_Cs for part in cells
-        )
-        with lock:
-            outcome.evaluations += evaluations
-            if is_whole:
-                solved[pair.number] = cells
-        if is_whole:
+        ):
+            solved[pair.number] = cells
             surface.tell_cells(outcome.done.size / len(surface.pairs))
 
     if rows is None:
@@ -582,7 +563,6 @@ def pairs_work(
                 cells = [solved[pair.number][fold] for pair in surface.pairs]
                 _join_pairs(surface, outcome, rows, fold, cells)
             _share_seconds(outcome, shared + time.perf_counter() - begin)
-        outcome.evaluations += rows.evaluations
     surface.tell(outcome)
 
 

@@ -55,8 +55,6 @@ class KernelOutcome:
         all cells of a kernel share, such as its matrix, is divided evenly.
     done : ndarray of shape (n_folds, n_Cs), bool
         Cells that have a model. One that did not reach ``tol`` has one, and its gap says so.
-    evaluations : int
-        Kernel values computed.
     """
 
     kernel: int
@@ -65,7 +63,6 @@ class KernelOutcome:
     n_support: np.ndarray
     seconds: np.ndarray
     done: np.ndarray
-    evaluations: int = 0
 
     @classmethod
     def empty(cls, kernel: int, folds: Folds, n_Cs: int, n_pairs: int) -> KernelOutcome:
@@ -115,8 +112,6 @@ class SearchRecord:
 (n_folds, n_kernels, n_Cs)
         float64, NaN for cells that are not done.
     done : ndarray of shape (n_folds, n_kernels, n_Cs), bool
-    evaluations : ndarray of shape (n_kernels,), int64
-        Kernel values computed.
     best : Chosen or None
     """
 
@@ -125,7 +120,6 @@ class SearchRecord:
         self.scores, self.relative_gaps, self.n_support = np.full((3, *shape), np.nan)
         self.fit_seconds, self.score_seconds = np.full((2, *shape), np.nan)
         self.done = np.zeros(shape, dtype=bool)
-        self.evaluations = np.zeros(shape[1], dtype=np.int64)
         self.best: Chosen | None = None
 
     def take(self, outcome: KernelOutcome, folds: Folds, score: HeldOutScorer) -> None:
@@ -150,7 +144,6 @@ class SearchRecord:
                 self.n_support[cell] = outcome.n_support[fold, C]
                 self.fit_seconds[cell] = outcome.seconds[fold, C]
                 self.done[cell] = True
-        self.evaluations[kernel] = outcome.evaluations
         for C in np.flatnonzero(self.done[:, kernel].all(axis=0)).tolist():
             mean = _mean_score(self.scores[:, kernel, C])
             rank = (-math.inf if math.isnan(mean) else mean, -C, -kernel)  # whose values increase

@@ -101,7 +101,6 @@ class _SearchAttributes(ModelAttributes):
     scores_: np.ndarray
     relative_gaps_: np.ndarray
     n_splits_: int
-    kernel_evaluations_: int
     status_: str
     refit_time_: float
     support_vectors_: Any
@@ -222,8 +221,6 @@ class PegasosSVCCV(
     oof_decision_ : ndarray of shape (n_samples,) or (n_samples, n_pairs)
         Held-out decisions of the chosen cell, one column a pair for more than two classes. NaN for
         examples that are never tested, the mean for those that are tested more than once.
-    kernel_evaluations_ : int
-        Kernel values that the search computed.
     status_ : {"completed", "max_time", "interrupted"}
         Why the search ended.
     best_estimator_ : PegasosSVC
@@ -566,7 +563,6 @@ def _attributes_of(plan: _Plan, stopper: Stopper) -> dict[str, Any]:
         "Cs_": grid.Cs,
         **{f"{name}s_": values for name, values in grid.axes.items()},
         "n_splits_": len(folds.tests),
-        "kernel_evaluations_": int(record.evaluations.sum()),
         "status_": status,
     }
     if record.best is None:
