@@ -41,7 +41,7 @@ MODULES = (kpegasos, theory, datasets, reference)
 NOT_CALLED = {
     "a record": "Dataset History Iterates Problem Record RegularizationPath Result",
     "a protocol": "Kernel",
-    "downloads, or reads a large set": "fetch load_adult load_covtype "
+    "downloads, or reads a large set": "load_adult load_covtype "
     "load_fashion_mnist load_mnist load_rcv1_sample load_usps",
 }
 #: Parameters that are given even where they have a default, which takes long.

@@ -7,7 +7,6 @@ May import: `kpegasos.utils`. Imported by nothing in the package but faces for p
 
 from kpegasos.datasets.real import (
     Dataset,
-    fetch,
     load_adult,
     load_covtype,
     load_fashion_mnist,
@@ -25,7 +24,6 @@ from kpegasos.datasets.toy import (
 
 __all__ = [
     "Dataset",
-    "fetch",
     "load_adult",
     "load_covtype",
     "load_fashion_mnist",

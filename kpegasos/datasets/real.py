@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_svmlight_file
 
 from kpegasos.utils.files import write_whole
-from kpegasos.utils.validation import as_choice, as_generator, as_integer
+from kpegasos.utils.validation import as_generator, as_integer
 
 
 class Dataset(NamedTuple):
@@ -155,7 +155,7 @@ def fetched(folder: str, name: str, sha256: Collection[str], addresses: Sequence
 
 def _content(folder: str) -> list[bytes]:
     """Return what the files of a set hold, downloaded if they are nowhere."""
-    return [fetched(folder, *file) for file in _SETS[folder].files]
+    return [fetched(folder, *file) for file in _SETS[folder]]
 
 
 def parse_idx(content: bytes) -> NDArray[np.uint8]:
@@ -244,7 +244,7 @@ def load_usps() -> Dataset:
     -------
     Dataset
         Dense features, labels 0 to 9, from ``usps/usps.npz`` with the arrays X_train, y_train,
-        X_test and y_test.
+        X_test and y_test: zip.train and zip.test of R's package ElemStatLearn.
 
     Raises
     ------
@@ -399,13 +399,8 @@ class _File(NamedTuple):
     """A file of a set, the SHA-256 of what it may hold, and where it can be downloaded."""
 
     name: str
-    sha256: tuple[str, ...] = ()
-    addresses: tuple[str, ...] = ()
-
-
-class _Set(NamedTuple):
-    source: str
-    files: tuple[_File, ...]
+    sha256: tuple[str, ...]
+    addresses: tuple[str, ...]
 
 
 def _files(names: tuple[str, ...], mirrors: tuple[str, ...], *sha256: str) -> tuple[_File, ...]:
@@ -422,104 +417,59 @@ _WABBIT = (
     "872fd8da03677dbf83183890262a5d8f237ff3e0/test/"
 )
 
-_SETS = {
-    "adult": _Set(
-        f"UCI Adult in LIBSVM's encoding, {_LIBSVM}",
-        _files(
-            ("a9a", "a9a.t"),
-            (_LIBSVM,),
-            "f5d5ffd8d865ff41328e7ee043e4b020816914ff6843ff15b98905ddbedce906",
-            "1f448a153f0320399a7e40836eb207655b0bde0f21fc941cc472193daa9f5de9",
-        ),
+#: Files that can be downloaded, by folder.
+_SETS: dict[str, tuple[_File, ...]] = {
+    # UCI Adult in LIBSVM's encoding
+    "adult": _files(
+        ("a9a", "a9a.t"),
+        (_LIBSVM,),
+        "f5d5ffd8d865ff41328e7ee043e4b020816914ff6843ff15b98905ddbedce906",
+        "1f448a153f0320399a7e40836eb207655b0bde0f21fc941cc472193daa9f5de9",
     ),
-    "covtype": _Set(
-        f"UCI Covertype, J. A. Blackard, {_UCI}dataset/31/covertype",
-        (
-            _File(
-                "covtype.csv.gz",
-                (
-                    "0a9371cef7c964b5475d6053cc3e0894a5aa6f65ad1ed3ecb01c45aa96217945",
-                    # with a line of names
-                    "ea35ca6820fcbe0bdc6707e9ed31e11a9de84f07d88da73b511c737383c271a6",
-                ),
-                (f"{_UCI}ml/machine-learning-databases/covtype/covtype.data.gz",),
-            ),
-        ),
-    ),
-    "fashion-mnist": _Set(
-        "Zalando Research, https://github.com/zalandoresearch/fashion-mnist",
-        _files(
-            _IDX_FILES,
+    # UCI Covertype, J. A. Blackard
+    "covtype": (
+        _File(
+            "covtype.csv.gz",
             (
-                "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
-                "https://github.com/zalandoresearch/fashion-mnist/raw/master/data/fashion/",
+                "0a9371cef7c964b5475d6053cc3e0894a5aa6f65ad1ed3ecb01c45aa96217945",
+                # with a line of names
+                "ea35ca6820fcbe0bdc6707e9ed31e11a9de84f07d88da73b511c737383c271a6",
             ),
-            "c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888",
-            "bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9",
-            "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b",
-            "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34",
+            (f"{_UCI}ml/machine-learning-databases/covtype/covtype.data.gz",),
         ),
     ),
-    "mnist": _Set(
-        "Y. LeCun, C. Cortes, C. J. C. Burges",
-        _files(
-            _IDX_FILES,
-            ("https://ossci-datasets.s3.amazonaws.com/mnist/",),
-            "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
-            "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
-            "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
-            "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
-        ),
-    ),
-    "rcv1-sample": _Set(
-        "RCV1 of D. D. Lewis et al. (2004), a sample among the tests of Vowpal Wabbit",
+    # Zalando Research, https://github.com/zalandoresearch/fashion-mnist
+    "fashion-mnist": _files(
+        _IDX_FILES,
         (
-            _File(
-                "rcv1_small.dat",
-                ("348d59a15f8161852b817fedd45a0a9efa5e2602ea86d9e920ba7079f633e084",),
-                (f"{_WABBIT}train-sets/rcv1_small.dat",),
-            ),
-            _File(
-                "rcv1_small_test.data",
-                ("c0f5f4a00497c5cec53b47c0ebb8428cc7c364d436ac10f64b5be33d90bfe293",),
-                (f"{_WABBIT}test-sets/rcv1_small_test.data",),
-            ),
+            "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
+            "https://github.com/zalandoresearch/fashion-mnist/raw/master/data/fashion/",
         ),
+        "c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888",
+        "bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9",
+        "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b",
+        "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34",
     ),
-    "usps": _Set(
-        "US Postal Service, as zip.train and zip.test of R's package ElemStatLearn; "
-        "usps.npz holds them as X_train, y_train, X_test and y_test",
-        (_File("usps.npz"),),
+    # Y. LeCun, C. Cortes, C. J. C. Burges
+    "mnist": _files(
+        _IDX_FILES,
+        ("https://ossci-datasets.s3.amazonaws.com/mnist/",),
+        "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
+        "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
+        "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
+        "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
+    ),
+    # RCV1 of D. D. Lewis et al. (2004), a sample among the tests of Vowpal Wabbit
+    "rcv1-sample": (
+        _File(
+            "rcv1_small.dat",
+            ("348d59a15f8161852b817fedd45a0a9efa5e2602ea86d9e920ba7079f633e084",),
+            (f"{_WABBIT}train-sets/rcv1_small.dat",),
+        ),
+        _File(
+            "rcv1_small_test.data",
+            ("c0f5f4a00497c5cec53b47c0ebb8428cc7c364d436ac10f64b5be33d90bfe293",),
+            (f"{_WABBIT}test-sets/rcv1_small_test.data",),
+        ),
     ),
 }
-
-
-def fetch(name: Any) -> tuple[Path, ...]:
-    """Download the files of a real data set that are not here, and verify all of them.
-
-    Parameters
-    ----------
-    name : str
-        "adult", "covtype", "fashion-mnist", "mnist", "rcv1-sample" or "usps".
-
-    Returns
-    -------
-    tuple of Path
-        The files, in the folder of that name below the one that ``KPEGASOS_DATA`` names, or in the
-        user's cache, where a file goes that is downloaded.
-
-    Raises
-    ------
-    FileNotFoundError
-        If a file is nowhere and cannot be downloaded, with where it comes from.
-    ValueError
-        If there is no set of that name, or the content of a file is not that of the set.
-    """
-    source, files = _SETS[as_choice("name", name, _SETS)]
-    try:
-        for file in files:
-            if file.sha256:
-                fetched(name, *file)
-        return tuple(require(name, file.name) for file in files)
-    except FileNotFoundError as error:
-        raise FileNotFoundError(f"{error}; it comes from {source}") from None

@@ -15,7 +15,7 @@ from rejections import refusal
 from scipy.sparse import issparse
 
 from kpegasos import datasets
-from kpegasos.datasets import fetch, load_covtype, load_rcv1_sample, load_usps, real
+from kpegasos.datasets import load_covtype, load_rcv1_sample, load_usps, real
 from kpegasos.datasets import real as set_files
 from tests.playground.browser import served
 
@@ -62,32 +62,27 @@ def sha256(content):
 # --- what is fetched -----------------------------------------------------------------------------
 
 
-def test_fetch_downloads_verifies_and_says_where(places, monkeypatch):
+def test_files_are_downloaded_and_verified_once(places, monkeypatch):
     content = {"a9a": b"1 1:1\n", "a9a.t": b"-1 1:1\n"}
     known = real._SETS["adult"]
-    places.downloads = {
-        address: content[file.name] for file in known.files for address in file.addresses
-    }
+    places.downloads = {address: content[file.name] for file in known for address in file.addresses}
     with pytest.raises(FileNotFoundError, match=r"content of .*a9a: expected SHA-256 f5d5ffd8"):
-        fetch("adult")
-    some = tuple(file._replace(sha256=(sha256(content[file.name]),)) for file in known.files)
-    monkeypatch.setitem(real._SETS, "adult", known._replace(files=some))
+        real._content("adult")
+    some = tuple(file._replace(sha256=(sha256(content[file.name]),)) for file in known)
+    monkeypatch.setitem(real._SETS, "adult", some)
     folder = places.cache / "kpegasos" / "adult"
     for _ in range(2):
-        assert fetch("adult") == (folder / "a9a", folder / "a9a.t")
+        assert real._content("adult") == [*content.values()]
         places.downloads = {}  # nor is it needed again
     assert (folder / "a9a.t").read_bytes() == content["a9a.t"]
 
 
 @each_set
-def test_set_that_is_nowhere_says_where_it_comes_from_and_what_to_set(places, name):
-    with pytest.raises(FileNotFoundError, match="it comes from ") as fetched:
-        fetch(name)
+def test_set_that_is_nowhere_says_what_to_set(places, name):
     with pytest.raises(FileNotFoundError, match="set the environment variable KPEGAS") as loaded:
         LOADERS[name]()
-    for error in (fetched, loaded):
-        assert "\n" not in str(error.value)
-        assert ("no network" in str(error.value)) == (name != "usps")
+    assert "\n" not in str(loaded.value)
+    assert ("no network" in str(loaded.value)) == (name != "usps")
     for folder in (places.data, places.cache / "kpegasos"):
         assert str(folder / name) in str(loaded.value)
 
@@ -114,7 +109,7 @@ def tiny(places, monkeypatch):
         places.downloads[f"https://good/{name}"] = gzip.compress(idx(array))
     mirrors = "https://nothing/", "https://bad/", "https://good/"
     known = real._files(real._IDX_FILES, mirrors, *(sha256(idx(array)) for array in arrays))
-    monkeypatch.setitem(real._SETS, "tiny", real._SETS["mnist"]._replace(files=known))
+    monkeypatch.setitem(real._SETS, "tiny", known)
     return partial(real._load_images, "tiny", ("a", "b", "c"))
 
 
@@ -205,11 +200,11 @@ def put_set(places, monkeypatch):
         known = real._SETS[name]
         files = [
             file._replace(sha256=(sha256(content),))
-            for file, content in zip(known.files, contents, strict=True)
+            for file, content in zip(known, contents, strict=True)
         ]
         for file, content in zip(files, contents, strict=True):
             places.put(f"{name}/{file.name}", content)
-        monkeypatch.setitem(real._SETS, name, known._replace(files=tuple(files)))
+        monkeypatch.setitem(real._SETS, name, tuple(files))
 
     return put
 
@@ -260,8 +255,8 @@ def test_covtype_is_scaled_and_split_by_random_state(covtype):
 
 @each_set
 def test_set_of_another_content_is_refused(places, name):
-    for file in real._SETS[name].files:
-        places.put(f"{name}/{file.name}", b"1,2\n")
+    for file in [file.name for file in real._SETS.get(name, ())] or ["usps.npz"]:
+        places.put(f"{name}/{file}", b"1,2\n")
     assert re.search(f"{name}.*(expected SHA-256|must be a whole)", refusal(LOADERS[name]))
 
 
@@ -298,10 +293,3 @@ def test_real_set_has_the_sizes_that_are_known(name):
     assert -1 <= data.X_train.min() <= 0 < data.X_train.max() <= 1
     if name == "rcv1-sample":  # rows have length one
         assert_allclose(data.X_train.multiply(data.X_train).sum(axis=1), 1, atol=1e-5)
-
-
-@real_data
-@pytest.mark.slow
-@each_set
-def test_real_files_have_the_checksums_that_are_known(name):
-    assert all(path.is_file() for path in fetch(name))
