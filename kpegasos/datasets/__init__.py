@@ -16,10 +16,8 @@ from kpegasos.datasets.real import (
 )
 from kpegasos.datasets.toy import (
     make_gaussian_noise,
-    make_spirals,
     make_text_like,
     make_toy,
-    make_xor,
 )
 
 __all__ = [
@@ -31,8 +29,6 @@ __all__ = [
     "load_rcv1_sample",
     "load_usps",
     "make_gaussian_noise",
-    "make_spirals",
     "make_text_like",
     "make_toy",
-    "make_xor",
 ]

@@ -36,76 +36,23 @@ def _shuffled(X: NDArray[np.float64], y: NDArray[np.int64], noise: float, rng: A
     return (X + noise * rng.standard_normal(X.shape))[order], y[order]
 
 
-def make_xor(n_samples: int = 400, *, noise: float = 0.0, random_state: Any = None) -> Points:
-    """Draw the exclusive-or problem: the sign of the product of two coordinates.
-
-    Parameters
-    ----------
-    n_samples : int, default=400
-        Number of points; the four quadrants of the square [-1, 1]² take turns.
-    noise : float, default=0.0
-        Standard deviation of the Gaussian noise added to the points.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the draws.
-
-    Returns
-    -------
-    X : ndarray of shape (n_samples, 2)
-        Coordinates of the points.
-    y : ndarray of shape (n_samples,)
-        Class 1 where the coordinates (without noise) differ in sign, else class 0.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is no number of its kind.
-    """
-    n_samples, noise = _size(n_samples), _width(noise)
-    rng = as_generator(random_state)
+def _xor(n_samples: int, *, noise: float, random_state: Any) -> Points:
+    """Draw points of a square, whose class is 1 where the coordinates differ in sign."""
     quadrant = np.arange(n_samples) % 4
     # Quadrants are visited so that the classes alternate and stay balanced for any n_samples.
     signs = np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]])[quadrant]
-    return _shuffled(signs * rng.uniform(size=(n_samples, 2)), quadrant % 2, noise, rng)
+    X = signs * random_state.uniform(size=(n_samples, 2))
+    return _shuffled(X, quadrant % 2, noise, random_state)
 
 
-def make_spirals(
-    n_samples: int = 400, *, noise: float = 0.0, turns: float = 1.5, random_state: Any = None
-) -> Points:
-    """Draw two spirals of Archimedes that wind round each other inside the unit disc.
-
-    Parameters
-    ----------
-    n_samples : int, default=400
-        Number of points; the two arms take turns.
-    noise : float, default=0.0
-        Standard deviation of the Gaussian noise added to the points; neighbouring turns of the
-        two arms are ``1 / (2 * turns)`` apart.
-    turns : float, default=1.5
-        Number of turns of each arm of the spirals.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the draws.
-
-    Returns
-    -------
-    X : ndarray of shape (n_samples, 2)
-        Coordinates of the points.
-    y : ndarray of shape (n_samples,)
-        The arm, 0 or 1.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is no number of its kind.
-    """
-    n_samples, noise = _size(n_samples), _width(noise)
-    turns = as_number("turns", turns, least=-_LARGEST, most=_LARGEST)
-    rng = as_generator(random_state)
+def _spirals(n_samples: int, *, noise: float, random_state: Any) -> Points:
+    """Draw two spirals of Archimedes that wind round each other inside the unit disc."""
     y = np.arange(n_samples) % 2
     # The square root spreads the points evenly along the arm, which grows longer with the radius.
-    radius = np.sqrt(rng.uniform(size=n_samples))
-    angle = 2 * np.pi * turns * radius + np.pi * y
+    radius = np.sqrt(random_state.uniform(size=n_samples))
+    angle = 3 * np.pi * radius + np.pi * y
     X = radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
-    return _shuffled(X, y, noise, rng)
+    return _shuffled(X, y, noise, random_state)
 
 
 def make_gaussian_noise(
@@ -166,8 +113,8 @@ def make_gaussian_noise(
 _TOY: dict[str, tuple[Callable[..., Points], float]] = {
     "circles": (partial(make_circles, factor=0.5), 0.1),
     "moons": (make_moons, 0.15),
-    "xor": (make_xor, 0.05),
-    "spirals": (make_spirals, 0.03),
+    "xor": (_xor, 0.05),
+    "spirals": (_spirals, 0.03),
 }
 
 
@@ -179,7 +126,8 @@ def make_toy(
     Parameters
     ----------
     name : {"circles", "moons", "xor", "spirals"}
-        Name of the problem; circles and moons are scikit-learn's.
+        Name of the problem; circles and moons are scikit-learn's. The class is the sign of the
+        product of the coordinates, or one of two arms that wind round each other in the unit disc.
     n_samples : int, default=400
         Number of points.
     noise : float or None, default=None
