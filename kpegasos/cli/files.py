@@ -306,18 +306,6 @@ def write_model(path: str, model: Any) -> None:
     write_by(path, lambda name: kpegasos.save(model, name) if native else model.to_libsvm(name))
 
 
-@contextmanager
-def plain_file(path: str) -> Iterator[str]:
-    """Yield the path of a plain file with the content of a pipe, or of the standard input."""
-    if path != STANDARD and not is_stream(path):
-        yield path
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder, "model")
-        copy.write_bytes(sys.stdin.buffer.read() if path == STANDARD else Path(path).read_bytes())
-        yield str(copy)
-
-
 def read_model(path: str, n_features: int | None = None) -> tuple[Any, list[int] | None]:
     """Read a model, whose format its content tells.
 

@@ -15,21 +15,21 @@ from sklearn.preprocessing import MinMaxScaler
 
 from kpegasos.cli import files
 from kpegasos.cli.main import STANDARD, UsageError
+from kpegasos.utils.files import is_stream
 from kpegasos.utils.validation import shown
 
 
 def run(options: argparse.Namespace) -> int:
     """Predict as the options say; returns the exit status."""
     files.check_output("OUT", options.out, options.data, options.model)
-    if options.data == options.model == STANDARD:
-        raise UsageError("DATA and MODEL must not both be the standard input")
+    if options.model == STANDARD or is_stream(options.model):
+        raise UsageError(f"MODEL must be a plain file, got {options.model}")
     if options.probability and options.out is None:
         raise UsageError("OUT must be given for probabilities; - is the standard output")
-    with files.plain_file(options.model) as path:
-        model, labels = files.read_model(path)
-        X, y = _examples(options, model)
-        if X.shape[1] > model.n_features_in_ and labels is not None:
-            model, labels = files.read_model(path, X.shape[1])  # which the file does not say
+    model, labels = files.read_model(options.model)
+    X, y = _examples(options, model)
+    if X.shape[1] > model.n_features_in_ and labels is not None:
+        model, labels = files.read_model(options.model, X.shape[1])  # which the file does not say
     if y is None and options.out is None:
         raise ValueError(f"{options.data} has no labels to compare with: name OUT, or --label")
     y = _comparable(y, model, options)

@@ -1,8 +1,6 @@
 """``kpegasos predict``: labels, probabilities, scores, columns by their names."""
 
 import json
-import os
-import threading
 
 import numpy as np
 import pytest
@@ -48,19 +46,6 @@ def test_probabilities_are_those_of_the_estimator(kpegasos, trained):
     np.testing.assert_array_equal(values[:, 0], np.unique(y)[values[:, 1:].argmax(axis=1)])
     # They tell how many are right.
     assert values[:, 1:].max(axis=1).mean() == pytest.approx((values[:, 0] == y).mean(), abs=0.1)
-
-
-@pytest.mark.parametrize("ending", ["skops", "model"])
-def test_model_may_come_from_a_pipe(kpegasos, data, tmp_path, ending):
-    kpegasos("train", data, f"m.{ending}")
-    expected = kpegasos("predict", data, f"m.{ending}").out
-    content = (tmp_path / f"m.{ending}").read_bytes()
-    assert kpegasos("predict", data, "-", stdin=content).out == expected
-    os.mkfifo(tmp_path / "pipe")
-    writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(content,))
-    writer.start()
-    assert kpegasos("predict", data, "pipe").out == expected
-    writer.join()
 
 
 def test_data_without_labels_have_predictions_and_no_scores(kpegasos, refusal, tmp_path):

@@ -33,7 +33,7 @@ MISUSE = {
         "m -b 1": "OUT must be given for probabilities",
         "m ./m": "OUT must be another file than m, which is read",
     },
-    "predict -": {"-": "DATA and MODEL must not both be the standard input"},
+    "predict -": {"-": "MODEL must be a plain file, got -"},
     "burn": {"data": "usage: kpegasos COMMAND"},
 }
 
