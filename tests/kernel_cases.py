@@ -1,7 +1,5 @@
 """Kernels of all kinds, slow ones beside them, and the formulas in extended precision."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

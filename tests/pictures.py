@@ -5,8 +5,6 @@ After a wanted change, ``UPDATE_BASELINES=1 python -m pytest tests/plotting test
 draws them again.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

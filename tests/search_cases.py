@@ -1,7 +1,5 @@
 """Searches and tables of results that the tests of surface and path share."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The program as a whole: its help, its errors, its exit statuses."""
 
-from __future__ import annotations
-
 import errno
 import os
 import subprocess

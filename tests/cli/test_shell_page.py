@@ -1,7 +1,5 @@
 """The session on the page "From the shell": what it shows is what comes out."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import shutil

@@ -1,7 +1,5 @@
 """``kpegasos tune``: the search is that of `PegasosSVCCV`; what it prints and writes."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

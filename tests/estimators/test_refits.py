@@ -1,7 +1,5 @@
 """A fit leaves nothing of the one before, unless a warm start goes on: then it is one run."""
 
-from __future__ import annotations
-
 import pickle
 import warnings
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Products with packed rows are exact on integers, compiled or not."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings

@@ -1,7 +1,5 @@
 """Sums over a symmetric kernel matrix: right, in one order, and given up when told to."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from kernel_cases import exact

@@ -1,7 +1,5 @@
 """Problems that are the same, or nearly, have the same certificates, decisions or bits."""
 
-from __future__ import annotations
-
 import gc
 import weakref
 from typing import Any, NamedTuple

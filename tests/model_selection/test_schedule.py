@@ -1,7 +1,5 @@
 """Jobs of a search on several threads: each once, so many works at a time, errors end them all."""
 
-from __future__ import annotations
-
 import time
 from contextlib import contextmanager
 from functools import partial

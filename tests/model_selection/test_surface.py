@@ -1,7 +1,5 @@
 """The cells of a search against fits by themselves and optima, for any budget and threads."""
 
-from __future__ import annotations
-
 import time
 from functools import cache
 

@@ -1,7 +1,5 @@
 """Fitted models and axes that the tests of the displays share."""
 
-from __future__ import annotations
-
 import warnings
 
 import pytest

@@ -1,7 +1,5 @@
 """An animation shows the models of one run, frame by frame, and its files are what they say."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Convergence curves show the columns of histories, and bounds beside them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from pictures import texts

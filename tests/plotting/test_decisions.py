@@ -1,7 +1,5 @@
 """Decision regions show predictions, examples and support vectors."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Legends leave room for what they explain, and stay within their figure, whatever its size."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from covering import each_value

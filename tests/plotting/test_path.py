@@ -1,7 +1,5 @@
 """The path shows score, gap or support size at each C, and which C the rules choose."""
 
-from __future__ import annotations
-
 import numpy as np
 from pictures import texts
 from search_cases import CS, search_of, table

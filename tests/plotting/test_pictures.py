@@ -1,7 +1,5 @@
 """Displays look as they did, up to smoothing."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from pictures import difference

@@ -1,7 +1,5 @@
 """Cells of a search are where they are, what they are, and marked if as good as the best."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

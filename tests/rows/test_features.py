@@ -1,7 +1,5 @@
 """Linear rows: margins of sparse rows, contiguous draws, rows that are asked for ahead."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from covering import each_pair

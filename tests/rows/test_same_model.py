@@ -1,7 +1,5 @@
 """The same model, to the last bit on any data, whatever memory, threads and tiles there are."""
 
-from __future__ import annotations
-
 import numpy as np
 from covering import each_value
 from models import counts_of
