@@ -1,4 +1,4 @@
-"""Cells of a search are where they are, what they are, and marked if as good as the best."""
+"""Displays of a search: its cells as a surface, and what they have along C as a path."""
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from kpegasos.plotting import ValidationSurfaceDisplay
+from kpegasos.plotting import RegularizationPathDisplay, ValidationSurfaceDisplay
 
 SCORES = [[0.5, 0.6, 0.7], [0.8, 0.9, 0.88]]
 GRID = {"C": CS, "gamma": GAMMAS}
@@ -99,3 +99,58 @@ def test_surface_other_parameters_are_those_of_the_chosen_cell(moons):
         display = ValidationSurfaceDisplay.from_estimator(search_of(results, chosen))
         means = results["mean_test_score"][np.array(kernels) == kernel].reshape(3, 2).T
         np.testing.assert_array_equal(cells(display), means)
+
+
+# --- along C --------------------------------------------------------------------------------------
+
+ALONG_C = [[0.5, 0.6, 0.7], [0.8, 0.88, 0.9]]
+
+
+def drawn_path(results=None, best_index=None, **options):
+    search = search_of(table(ALONG_C) if results is None else results, best_index)
+    return RegularizationPathDisplay.from_estimator(search, **options)
+
+
+def heights(display):
+    return display.line_.get_ydata()
+
+
+def test_path_curve_is_that_of_the_chosen_gamma(ax):
+    display = drawn_path(ax=ax)
+    assert display.line_.get_xdata().tolist() == CS
+    assert heights(display).tolist() == ALONG_C[1]
+    assert (ax.get_xscale(), ax.get_ylabel()) == ("log", "mean score")
+    assert heights(drawn_path(best_index=2)).tolist() == ALONG_C[0]
+    display = drawn_path(ax=ax, color="black", legend=False)
+    assert display.line_.get_color() == "black"
+    assert display.legend_ is None
+    one = RegularizationPathDisplay(Cs=[1.0], values=[0.5]).plot(ax)
+    assert heights(one).tolist() == [0.5]
+
+
+def test_path_marks_the_chosen_C_and_the_smallest_that_is_nearly_as_good():
+    display = drawn_path()
+    (band,) = display.band_.get_paths()  # one standard error: 0.1 / sqrt(5 - 1)
+    np.testing.assert_allclose(band.get_extents().intervaly, [0.75, 0.95])
+    assert (display.chosen, display.one_standard_error_C_) == (10.0, 1.0)
+    assert [line.get_xdata()[0] for line in display.marks_] == [10.0, 1.0]
+    assert len(texts(display.legend_)) == 3
+    close = drawn_path(table(ALONG_C, deviations=0.01))
+    assert close.one_standard_error_C_ == 10.0
+    assert len(close.marks_) == 1
+    alone = drawn_path(table(ALONG_C, n_splits=1))
+    assert alone.band_ is alone.one_standard_error_C_ is None
+
+
+def test_path_shows_any_column_of_the_results():
+    costs = {
+        "mean_n_support": [[9, 8, 7], [1200, 80, 70]],
+        "max_relative_gap": [[0.1, 0.1, 0.1], [0.004, 0.005, 0.01]],
+    }
+    for name, column in costs.items():
+        display = drawn_path(table(ALONG_C, **costs), y=name)
+        assert heights(display).tolist() == column[1]
+        assert display.ax_.get_ylabel() == name.replace("_", " ")
+        assert display.ax_.get_yscale() == ("log" if name == "mean_n_support" else "linear")
+        assert display.one_standard_error_C_ is display.band_ is None
+        assert [line.get_xdata()[0] for line in display.marks_] == [10.0]
