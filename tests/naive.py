@@ -10,7 +10,7 @@ Without the projection all arithmetic is rational, hence a margin test is never 
 rounding: whatever K, y, λ and ω hold as floats is taken at its exact value. With it there is a
 square root, and floats are used.
 
-Nothing is imported from the package, and numpy only unpacks the inputs and packs ``gram``.
+Nothing is imported from the package, and numpy only unpacks the inputs.
 """
 
 import math
@@ -47,37 +47,8 @@ def _dot(x, z):
     return sum(a * b for a, b in zip(x, z, strict=True))
 
 
-# --- kernels ------------------------------------------------------------------------------------
-
-
 def linear(x, z):
     return math.fsum(a * b for a, b in zip(x, z, strict=True))
-
-
-def poly(x, z, gamma=1.0, degree=3, coef0=0.0):
-    return (gamma * linear(x, z) + coef0) ** degree
-
-
-def rbf(x, z, gamma=1.0):
-    return math.exp(-gamma * math.fsum((a - b) ** 2 for a, b in zip(x, z, strict=True)))
-
-
-def sigmoid(x, z, gamma=1.0, coef0=0.0):
-    return math.tanh(gamma * linear(x, z) + coef0)
-
-
-def laplacian(x, z, gamma=1.0):
-    return math.exp(-gamma * math.fsum(abs(a - b) for a, b in zip(x, z, strict=True)))
-
-
-KERNELS = {"linear": linear, "poly": poly, "rbf": rbf, "sigmoid": sigmoid, "laplacian": laplacian}
-
-
-def gram(X, Z, kernel="linear", **params):
-    """Kernel values of every row of X (down) with every row of Z (across), float64."""
-    k = KERNELS[kernel] if isinstance(kernel, str) else kernel
-    X, Z = _plain(X), _plain(Z)
-    return np.array([[k(x, z, **params) for z in Z] for x in X], dtype=np.float64)
 
 
 # --- the algorithm ------------------------------------------------------------------------------

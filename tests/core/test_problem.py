@@ -5,16 +5,17 @@ import numpy as np
 import pandas as pd
 import pytest
 from covering import each_pair
+from kernel_cases import exact
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.preprocessing import LabelEncoder
 from solver_cases import DATA, M
 
-from kpegasos import make_problem
+from kpegasos import RBF, make_problem
 from kpegasos.core.problem import dual_bound, mean_loss, primal
 
 pytestmark = pytest.mark.pure_python
 
-K = naive.gram(DATA.X, DATA.X, "rbf", gamma=0.25)
+K = exact(RBF(0.25), DATA.X).astype(float)
 
 
 # --- values -------------------------------------------------------------------------------------

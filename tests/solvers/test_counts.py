@@ -98,7 +98,7 @@ def test_projection_survives_a_vanishing_scale(source, average):
     y = np.resize([1.0, -1.0], M)  # nothing to be learnt: everything violates
     options = {"n_steps": n_steps, "projection": True, "average": average, "random_state": 0}
     result = pegasos(make_problem(y, lam), make_any_rows(source, X=X), **options)
-    expected = naive.pegasos(naive.gram(X, X), y, stream(M, n_steps), lam, projection=True)
+    expected = naive.pegasos(np.inner(X, X), y, stream(M, n_steps), lam, projection=True)
     coef = np.array(naive.average(expected.iterates, average), float)
     # The counts, each times its later projections, add up to far less than the draws.
     assert result.alpha.sum() < 1e-3 * sum(expected.counts)
@@ -127,7 +127,7 @@ def test_counts_of_special_problems_are_exact(source, case):
     draws = stream(len(y), 12 * batch_size, sampling="uniform", random_state=1)
     rows = SOURCES[source](KernelMatrix(Linear(), np.array(X)))
     result = pegasos(make_problem(y, 0.5), rows, n_steps=12, **options)
-    expected = naive.pegasos(naive.gram(X, X), y, draws, 0.5, batch_size=batch_size)
+    expected = naive.pegasos(np.inner(X, X), y, draws, 0.5, batch_size=batch_size)
     assert_array_equal(result.alpha, expected.counts)
 
 
