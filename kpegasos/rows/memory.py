@@ -14,8 +14,6 @@ from kpegasos.utils import tuning
 
 #: Bytes that stay for the next fit at the most: those of all values of 2,048 examples in float64.
 _MOST = 32 * tuning.MEBIBYTE
-#: Bytes that are asked for at least: from so many on NumPy asks for large pages.
-_LEAST = 4 * tuning.MEBIBYTE
 #: Arrays of fewer bytes are found quickly by everybody.
 _FEW = 1 << 16
 #: What nobody uses, and who wants all of it kept, by their ids. Each change is one operation of a
@@ -35,7 +33,7 @@ def array_of(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
             break
     if buffer is None:
         _spare.clear()  # what is too small would only take memory beside it
-        buffer = np.empty(max(size, _LEAST), np.uint8)
+        buffer = np.empty(size, np.uint8)
     return np.asarray(_Lease(buffer))[:size].view(dtype).reshape(shape)
 
 

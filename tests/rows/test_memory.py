@@ -1,6 +1,7 @@
 """Memory: what is free, and what one array leaves to the next."""
 
 import gc
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -132,3 +133,12 @@ def test_a_fit_leaves_no_more_than_the_bound_without_a_collection(n_classes, not
         assert not spare_memory._keepers
     finally:
         gc.enable()
+
+
+def test_many_arrays_at_once_take_what_was_asked_for(nothing_spare):
+    """As rows of many pairs of few examples, that together have a budget."""
+    tracemalloc.start()
+    held = [array_of((160, 160), DOUBLE) for _ in range(50)]
+    taken = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert taken < 1.1 * sum(each.nbytes for each in held)
