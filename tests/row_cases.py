@@ -6,7 +6,6 @@ import tracemalloc
 import numpy as np
 import pytest
 from kernel_cases import exact
-from scipy import sparse
 
 from kpegasos import RBF, Laplacian, Linear, Polynomial, Sigmoid
 from kpegasos.utils import tuning
@@ -30,10 +29,6 @@ def n_kept(view):
 
 
 each_cache = pytest.mark.parametrize("cache", ["precomputed", "cached", "streamed"])
-each_format = pytest.mark.parametrize(
-    "as_rows", [np.asarray, sparse.csr_matrix], ids=["dense", "csr"]
-)
-each_dtype = pytest.mark.parametrize("dtype", [np.float64, np.float32])
 
 #: Beside the kernel values: state, draws, labels and a centred copy of ten features.
 BYTES_PER_EXAMPLE = 150

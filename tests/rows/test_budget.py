@@ -6,7 +6,8 @@ from functools import partial
 import numpy as np
 import pytest
 from covering import each_pair
-from row_cases import BYTES_PER_EXAMPLE, SLACK_MB, X, each_dtype, large_data, peak_mb
+from kernel_cases import each_dtype
+from row_cases import BYTES_PER_EXAMPLE, SLACK_MB, X, large_data, peak_mb
 from scipy import sparse
 
 from kpegasos import KernelMatrix, Linear, PegasosSVC, make_problem, make_rows, pegasos

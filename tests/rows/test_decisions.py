@@ -7,8 +7,9 @@ import weakref
 import numpy as np
 import pandas as pd
 import pytest
+from kernel_cases import each_dtype, each_format
 from numpy.testing import assert_allclose, assert_array_equal
-from row_cases import KERNELS, RNG, N, X, each_cache, each_dtype, each_format, make_gram
+from row_cases import KERNELS, RNG, N, X, each_cache, make_gram
 from scipy import sparse
 
 from kpegasos import KernelMatrix, linear_rows, make_rows

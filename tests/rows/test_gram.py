@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from covering import each_pair
-from kernel_cases import same_bits
+from kernel_cases import each_dtype, same_bits
 from numpy.testing import assert_allclose, assert_array_equal
-from row_cases import N, X, Y, each_dtype, make_gram
+from row_cases import N, X, Y, make_gram
 
 from kpegasos import RBF, KernelMatrix, make_problem, make_rows, pegasos
 from kpegasos.core.state import LoopParameters, PegasosOptions, new_state
