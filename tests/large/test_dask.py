@@ -6,13 +6,23 @@ import signal
 import threading
 import time
 
+import naive_losses
 import numpy as np
 import pandas as pd
 import pytest
-from chunk_cases import by_the_book, in_chunks, vector
+from chunk_cases import (
+    EACH,
+    NAMES,
+    by_the_book,
+    cost_at_zero,
+    data,
+    in_chunks,
+    parameter_of,
+    vector,
+)
 from scipy import sparse
 
-from kpegasos import LinearPegasosSVC, PegasosSVC, linear_rows
+from kpegasos import LinearPegasosSVC, LinearPegasosSVR, PegasosSVC, linear_rows
 from kpegasos.core.draws import IndexStream
 from kpegasos.core.problem import Problem
 from kpegasos.core.state import PegasosOptions
@@ -161,6 +171,36 @@ def test_class_without_weight_is_absent(client):
     without = LinearPegasosSVC(lam=3e-3, epochs=3, random_state=0)
     fit_dask(without, *(in_chunks(array[:400], sizes[:2]) for array in (X.toarray(), labels)))
     np.testing.assert_array_equal(model.coef_, without.coef_)
+
+
+# Numbers
+
+
+def of_numbers(loss, X, y, weight, rows, number):
+    """The vector after a round on one partition alone, the ball being that of all data."""
+    lam, offset, radius = 0.5, np.average(y, weights=weight), None
+    if loss.startswith("squared"):
+        radius = np.sqrt(cost_at_zero(loss, y - offset, weight).mean() / lam)
+    draws = IndexStream(rows.stop - rows.start, "permutation", draw_seed(0), (0, number))
+    found = naive_losses.run(
+        NAMES[loss], np.column_stack((X, np.ones(len(y))))[rows], y[rows] - offset,
+        # Weights are as they are, and those of a run by the book have mean one.
+        lam / weight[rows].mean(), draws.take(0, 100), "weighted", weight=weight[rows],
+        radius=radius, **parameter_of(loss),
+    )  # fmt: skip
+    return found + np.array([0.0] * X.shape[1] + [offset])
+
+
+@EACH
+def test_one_round_of_numbers_is_the_mean_of_runs_by_the_sizes_of_their_partitions(client, loss):
+    X, y, weight = data(100)
+    y[80:] = 3.0 + (y[80:] - 3.0) / 50.0  # whose own ball would be too small
+    model = LinearPegasosSVR(lam=0.5, loss=loss, epochs=2, random_state=0)
+    sizes = [80, 20]
+    fit_dask(model, *(in_chunks(array, sizes) for array in (X, y, weight)), rounds=1)
+    large = of_numbers(loss, X, y, weight, slice(0, 80), 0)
+    small = of_numbers(loss, X, y, weight, slice(80, 100), 1)
+    np.testing.assert_allclose(vector(model), 0.8 * large + 0.2 * small, rtol=1e-8)
 
 
 # Worker processes
