@@ -17,7 +17,6 @@ import numpy as np
 from kpegasos.core.averaging import weight_of
 from kpegasos.core.certificate import (
     SMALL,
-    Gaps,
     dual_value,
     evaluate_held,
     gaps_of,
@@ -84,8 +83,8 @@ class SmallPairs(NamedTuple):
         The value of examples i and j is off by ``rounding[i] + rounding[j]`` at the most.
     evaluations : ndarray of shape (n_pairs,), int64
         Kernel values that each pair counts: the first has those of the matrix.
-    members, label, weight : ndarray of shape (n_members,)
-        Examples of all pairs, pair by pair, their labels ±1 and weights of mean one.
+    members, label, signed : ndarray of shape (n_members,)
+        Examples of all pairs, pair by pair, their labels ±1, and these times their weights.
     ends : ndarray of shape (n_pairs + 1,), int64
         Where each pair begins, and the last ends.
     lam : ndarray of shape (n_pairs,)
@@ -110,7 +109,7 @@ class SmallPairs(NamedTuple):
     evaluations: np.ndarray
     members: np.ndarray
     label: np.ndarray
-    weight: np.ndarray
+    signed: np.ndarray
     ends: np.ndarray
     lam: np.ndarray
     key: np.ndarray
@@ -195,52 +194,46 @@ def _iterate(plain: float, stamped: float, clock: float) -> Iterate:
 
 
 @compiled(fastmath=False, inner=True)
-def _gaps(run: _Run, iterate: _Evaluated) -> Gaps:
-    """Gap of an iterate."""
-    return gaps_of(iterate.of[0], iterate.of[1], run.bounds[0], run.bounds[1], False)
-
-
-@compiled(fastmath=False, inner=True)
 def _record(
-    run: _Run, state: LoopState, steps: int, last: float, returned: _Evaluated, row: np.ndarray
-) -> float:
-    """Write a record; returns the gap as computed."""
-    gaps = _gaps(run, returned)
-    row[0], row[1], row[2] = steps, steps / state.alpha.size, 0.0
-    row[3], row[4], row[5] = last, returned.of[0], gaps.dual_bound
-    row[6], row[7], row[8] = recorded_gap(gaps, returned.of[0])
-    support = 0
-    for i in range(state.alpha.size):
-        support += state.alpha[i] != 0.0
-    row[9], row[10], row[11] = support, run.evaluations, state.counters[ROW_HITS]
-    return gaps.computed
+    row: np.ndarray,
+    numbers: np.ndarray,
+    bounds: np.ndarray,
+    of: np.ndarray,
+    tol: float,
+    steps: int,
+    last: float,
+    alpha: np.ndarray,
+    evaluations: int,
+    hits: int,
+) -> tuple[float, int]:
+    """Write a record and the certificate.
 
-
-@compiled(fastmath=False, inner=True)
-def _reaches(run: _Run, iterate: _Evaluated) -> tuple[bool, bool]:
-    """Return whether a gap is small enough, and whether rounding alone stands against it."""
-    gaps = _gaps(run, iterate)
-    reached = relative(gaps.proven, iterate.of[0]) <= run.tol
-    return reached, not reached and relative(gaps.computed, iterate.of[0]) <= run.tol
-
-
-@compiled(fastmath=False, inner=True)
-def _finish(
-    run: _Run, iterate: _Evaluated, status: int, row: np.ndarray, numbers: np.ndarray
-) -> int:
-    """Write the certificate of a run, the last one if it is over; returns the status, or `LEFT`."""
-    gaps, objective = _gaps(run, iterate), iterate.of[0]
-    rounding, share = max(0.0, gaps.proven - gaps.computed), relative(gaps.proven, objective)
-    if status != RUNNING:
-        if rounding > SMALL * objective or is_mostly_rounding(
-            gaps.computed, rounding, objective, run.tol
-        ):
-            return LEFT
-        row[4], row[5], row[8] = objective, gaps.dual_bound, 0.0
-        row[6], row[7] = gaps.proven, share
+    Returns the gap as computed, and `TOLERANCE` where it is small enough, `LEFT` where rounding
+    alone stands against that, else `RUNNING`.
+    """
+    gaps, objective, support = gaps_of(of[0], of[1], bounds[0], bounds[1], False), of[0], 0
+    for i in range(alpha.size):
+        support += alpha[i] != 0.0
+    row[0], row[1], row[2] = steps, steps / alpha.size, 0.0
+    row[3], row[4], row[5] = last, objective, gaps.dual_bound
+    row[6], row[7], row[8] = recorded_gap(gaps, objective)
+    row[9], row[10], row[11] = support, evaluations, hits
+    share = relative(gaps.proven, objective)
     numbers[OBJECTIVE], numbers[DUAL_BOUND], numbers[GAP] = objective, gaps.dual_bound, gaps.proven
-    numbers[RELATIVE_GAP], numbers[ROUNDING] = share, rounding
-    return status
+    numbers[RELATIVE_GAP], numbers[ROUNDING] = share, max(0.0, gaps.proven - gaps.computed)
+    if share <= tol:
+        return gaps.computed, TOLERANCE
+    return gaps.computed, LEFT if relative(gaps.computed, objective) <= tol else RUNNING
+
+
+@compiled(fastmath=False, inner=True)
+def _finish(row: np.ndarray, numbers: np.ndarray, tol: float) -> bool:
+    """Put the rounding of the last record into its gap; returns whether there is little of it."""
+    objective, gap, rounding = numbers[OBJECTIVE], numbers[GAP], numbers[ROUNDING]
+    row[6], row[7], row[8] = gap, numbers[RELATIVE_GAP], 0.0
+    return rounding <= SMALL * objective and not is_mostly_rounding(
+        gap - rounding, rounding, objective, tol
+    )
 
 
 @compiled(fastmath=False, inner=True)
@@ -256,6 +249,7 @@ def _pegasos(
     last: _Evaluated,
     returned: _Evaluated,
     records: np.ndarray,
+    numbers: np.ndarray,
 ) -> tuple[int, int, float]:
     """Run Pegasos; returns how it ended, its records, and the last gap as computed.
 
@@ -274,16 +268,13 @@ def _pegasos(
             whole &= _evaluate(run, state, _iterate(weight * clock, weight, clock), returned)
         if not whole:
             return LEFT, 0, 0.0
-        gap = _record(run, state, stop, last.of[0], returned, records[number])
-        reached, by_rounding = _reaches(run, returned)
-        if by_rounding:
-            return LEFT, 0, 0.0
-        if reached:
-            return TOLERANCE, number + 1, gap
-        if stop == end:
-            return COMPLETED, number + 1, gap
-        if stop == most:
-            return CUT, number + 1, gap
+        known = run.bounds, returned.of, run.tol, stop, last.of[0], state.alpha, run.evaluations
+        hits = state.counters[ROW_HITS]
+        gap, status = _record(records[number], numbers, *known, hits)
+        if status == RUNNING and stop == most:
+            status = COMPLETED if stop == end else CUT
+        if status != RUNNING:
+            return status, number + 1, gap
     return RUNNING, points.size, gap
 
 
@@ -305,6 +296,7 @@ def _ascend(
     best: _Evaluated,
     brief: bool,
     records: np.ndarray,
+    numbers: np.ndarray,
 ) -> tuple[int, int]:
     """Dual ascent from an iterate to ``tol``; returns how it ended, and its records."""
     lam, n = run.lam, best.coef.size
@@ -327,16 +319,17 @@ def _ascend(
             copy_into(last.coef, best.coef)
             copy_into(last.margins, best.margins)
             copy_into(last.of, best.of)
-        before, gap = gap, _record(run, state, steps + done, last.of[0], best, records[number])
+        known = run.bounds, best.of, run.tol, steps + done, last.of[0], state.alpha, run.evaluations
+        hits, before = state.counters[ROW_HITS], gap
+        gap, status = _record(records[number], numbers, *known, hits)
         dual = dual_value(run.examples, last.coef, last.of[2], lam, 1.0)
         gained = gap < before or dual > largest_dual + LEAST_GAIN * abs(dual)
         idle = 0 if gained else idle + 1
         largest_dual = max(largest_dual, dual)
-        reached, by_rounding = _reaches(run, best)
-        if by_rounding:
-            return LEFT, 0
-        if reached or ends:
-            return TOLERANCE if reached else CUT if brief else COMPLETED, number + 1
+        if status == RUNNING and ends:
+            status = CUT if brief else COMPLETED
+        if status != RUNNING:
+            return status, number + 1
     return LEFT, 0
 
 
@@ -345,8 +338,7 @@ def _run_of(pairs: SmallPairs, bounds: np.ndarray, number: int) -> _Run:
     """Return a run over a pair, with its kernel values."""
     begin, end = pairs.ends[number], pairs.ends[number + 1]
     members, label, n = pairs.members[begin:end], pairs.label[begin:end], end - begin
-    weight, lam, offset = pairs.weight[begin:end], pairs.lam[number], pairs.offset
-    values, signed = pairs.gram, np.empty(n)
+    values, lam, offset = pairs.gram, pairs.lam[number], pairs.offset
     if n < values.shape[0]:
         values = np.empty((n, n), pairs.gram.dtype)
         for a in range(n):
@@ -354,14 +346,15 @@ def _run_of(pairs: SmallPairs, bounds: np.ndarray, number: int) -> _Run:
             for b in range(n):
                 values[a, b] = row[members[b]]
     norms, rounding, largest = np.empty(n), np.empty(n), 0.0
+    slots, ticks = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     for a in range(n):
-        signed[a] = label[a] * weight[a]
+        slots[a], ticks[a] = a, 0
         norms[a] = np.float64(values[a, a]) + offset
         rounding[a] = pairs.rounding[members[a]]
         largest = max(largest, abs(norms[a]))
     wide, narrow = as_two(values)
-    view = KernelView(wide, narrow, np.arange(n), np.zeros(n, dtype=np.int64), norms, offset)
-    examples = Examples(label, signed, pairs.loss)
+    view = KernelView(wide, narrow, slots, ticks, norms, offset)
+    examples = Examples(label, pairs.signed[begin:end], pairs.loss)
     evaluations = pairs.evaluations[number]
     return _Run(lam, examples, view, rounding, largest, bounds, evaluations, pairs.tol)
 
@@ -412,7 +405,7 @@ def _check_pairs(
     require_shapes(
         (n_members,),
         label=pairs.label,
-        weight=pairs.weight,
+        signed=pairs.signed,
         alpha=states.alpha,
         stamps=states.stamps,
         image=states.image,
@@ -494,20 +487,20 @@ def run_pairs(
         of_last = _new_iterate(n)
         returned = of_last if pairs.average < 0 else _new_iterate(n)
         rows = records[n_records : n_records + room]
-        others = draws, epoch * n, points, ends, pairs.average, of_last, returned, rows
+        others = draws, epoch * n, points, ends, pairs.average, of_last, returned, rows, numbers
         status, n_rows, gap = _pegasos(run, state, parameters, *others)
         steps = state.counters[STEPS]
         if sets is not None and status in (COMPLETED, CUT):
-            rest, last_one, brief = rows[n_rows:], _new_iterate(n), status == CUT
-            status, more = _ascend(run, steps, gap, sets[kind], last_one, returned, brief, rest)
+            own = _new_iterate(n), returned, status == CUT, rows[n_rows:], numbers
+            status, more = _ascend(run, steps, gap, sets[kind], *own)
             n_rows += more
-        if status != LEFT:
-            status = _finish(run, returned, status, rows[n_rows - 1], numbers)
+        if status not in (LEFT, RUNNING) and not _finish(rows[n_rows - 1], numbers, pairs.tol):
+            status = LEFT
         for a in range(n):
             found.coef[begin + a] = returned.coef[a] * run.examples.signed[a]
             found.margins[begin + a] = returned.margins[a]
-        for place, value in enumerate((steps, status, n_records, n_rows)):
-            numbers[N_STEPS + place] = value
+        numbers[N_STEPS], numbers[STATUS] = steps, status
+        numbers[FIRST_RECORD], numbers[N_RECORDS] = n_records, n_rows
         n_records += n_rows
         number += 1
     return number, n_records

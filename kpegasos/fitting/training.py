@@ -634,7 +634,7 @@ def small_pairs(fit: Fit) -> SmallPairs | None:
         evaluations=np.array([whole.evaluations] + [0] * (len(pairs) - 1)),
         members=rows.members,
         label=pairs.y,
-        weight=pairs.weight,
+        signed=pairs.y * pairs.weight,
         ends=pairs.ends,
         lam=pairs.lam,
         key=np.array([stream_key(fit.seed, key) for key in keys], dtype=np.uint64),

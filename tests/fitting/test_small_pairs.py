@@ -215,7 +215,7 @@ def test_many_small_pairs_have_float64_values_however_many_they_are(monkeypatch)
     assert left == 0
 
 
-OF_PAIRS = ["gram", "rounding", "members", "label", "weight", "ends", "key", "kind"]
+OF_PAIRS = ["gram", "rounding", "members", "label", "signed", "ends", "key", "kind"]
 OF_RUNS = ["bounds", "coef", "margins", "numbers"]
 
 
