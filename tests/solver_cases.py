@@ -17,6 +17,7 @@ from kpegasos.rows.budget import cached_mb_needed
 from kpegasos.rows.cached import CachedRows
 from kpegasos.rows.gram import GramRows
 from kpegasos.solvers.pegasos import make_run
+from kpegasos.solvers.polish import ascent_after, polished
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
 
@@ -129,6 +130,18 @@ def finished_run(task, rows, *, n_steps=None, epochs=None, seed=0, **options):
     while not running.finished:
         running.advance(Stopper())
     return running
+
+
+def polish(run, *, tol=1e-2, max_epochs=1000, stopper=None, on_round=lambda ascent: None):
+    """The result of the ascent after a run; the run's own where there is none."""
+    stopper = stopper or Stopper()
+    ascent = ascent_after(run, tol=tol, max_epochs=max_epochs, stopper=stopper)
+    if ascent is None:
+        return run.result()
+    while not ascent.finished:
+        ascent.advance(stopper, tol)
+        on_round(ascent)
+    return polished(run, ascent)
 
 
 def noisy(n_samples=120, seed=0):

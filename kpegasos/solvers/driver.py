@@ -180,7 +180,7 @@ class Certifier:
         stopper: Stopper | None = None,
         tol: float | None = None,
     ) -> None:
-        self._problem, self._rows, self._state = problem, rows, state
+        self._problem, self.rows, self._state = problem, rows, state
         self._indefinite, self._limits = indefinite, limits_of(problem.loss)
         self._examples = problem.examples
         self.stopper, self.tol = stopper, tol
@@ -188,10 +188,6 @@ class Certifier:
         # What was asked for, and what was found.
         self._settled: tuple[Evaluated, Evaluated] | None = None
         self._checks, self._excess = 3, 0.0
-
-    def use_rows(self, rows: RowSource) -> None:
-        """Ask other rows of the same examples."""
-        self._rows = rows
 
     def evaluate(self, evaluated: Evaluated, settled: bool = False) -> Evaluated:
         """Judge an iterate, and raise the dual bounds of the state."""
@@ -244,7 +240,7 @@ class Certifier:
         if problem.loss.regression:
             own += 2.0 * _EPS * (np.abs(margins) + np.abs(problem.y))
         if problem.offset != 0.0:
-            _, intercept = evaluated.primal(examples, self._rows.kernel_offset)
+            _, intercept = evaluated.primal(examples, self.rows.kernel_offset)
             own += 0.5 * _EPS * abs(intercept + problem.offset)
         each = evaluated.margin_rounding + own
         steepest, known = slopes(examples, margins, each), 0.0
@@ -265,11 +261,11 @@ class Certifier:
         return free_intercept.dual_bounds(
             evaluated.coef,
             evaluated.margins,
-            evaluated.primal(self._examples, self._rows.kernel_offset)[1],
+            evaluated.primal(self._examples, self.rows.kernel_offset)[1],
             evaluated.squared_norm,
             evaluated.norm_rounding,
             evaluated.margin_rounding + self._intercept_rounding(evaluated),
-            self._rows.radius,
+            self.rows.radius,
             self._problem,
         )
 
@@ -280,7 +276,7 @@ class Certifier:
         term = half * evaluation.squared_norm
         if not is_impossible(upper, bound, term, half * norm):
             return False
-        error = self._rows.tolerated_error
+        error = self.rows.tolerated_error
         size = float(np.abs(evaluation.coef) @ self._problem.weight)
         upper += error * (0.5 / lam + size + half * size**2)
         return is_impossible(upper, bound, term, half * (norm + error * size**2))
@@ -365,13 +361,13 @@ class Certifier:
             return self._best_known(evaluation)
         examples, best_dual, found = self._examples, self._best_dual, evaluation
         gap = max(0.0, evaluation.objective - self._state.best_dual)
-        account = OnAccount(self._rows, self._state, counts=True)
+        account = OnAccount(self.rows, self._state, counts=True)
         with account, suppress(CutShort), heeding(self._patience()):
             more = best_dual is not None and best_dual.dual > evaluation.dual + 0.1 * gap
             if more and self.tol is not None and best_dual is not None:
-                other = self._rows.settle(best_dual, examples, losses=False)
+                other = self.rows.settle(best_dual, examples, losses=False)
                 self.evaluate(other, settled=True)
-            evaluated = self._rows.settle(evaluation, examples)
+            evaluated = self.rows.settle(evaluation, examples)
             if evaluated is not evaluation:
                 found = self.evaluate(evaluated, settled=True)
         self._settled = (evaluation, found)
@@ -511,8 +507,8 @@ class SolverRun(ABC):
 
     def use_rows(self, rows: RowSource) -> None:
         """Go on with other rows of the same examples, since those of before were closed."""
-        rows.pace, self.rows = self.rows.pace, rows
-        self._certifier.use_rows(rows)
+        rows.pace = self.rows.pace
+        self.rows = self._certifier.rows = rows
         with alone_with(rows):
             rows.prepare()
         self.state.evaluations += rows.claim_construction()

@@ -126,8 +126,6 @@ class DualAscent(SolverRun):
         Dual variables β and their image to begin with; modified in place.
     max_epochs : int
         Passes over the data at the most.
-    stream : IndexStream, default=None
-        Made from the state's seed if None.
     **options
         Of `SolverRun`.
 
@@ -149,11 +147,9 @@ class DualAscent(SolverRun):
         state: State,
         *,
         max_epochs: int,
-        stream: IndexStream | None = None,
         **options: Any,
     ) -> None:
-        if stream is None:
-            stream = IndexStream(rows.n_samples, "permutation", state.seed, state.spawn_key)
+        stream = IndexStream(rows.n_samples, "permutation", state.seed, state.spawn_key)
         super().__init__(problem, rows, state, stream, **options)
         self.most_steps = max_epochs * problem.y.size
         self._unit = Iterate(1.0 / (problem.lam * problem.y.size))

@@ -208,7 +208,8 @@ def _take_steps(
     points = Checkpoints(None, state.steps, end, n_samples, state.options.batch_size)
     problem = problem._replace(lam=state.lam)
     first = state.steps - n_done
-    run = PegasosRun(problem, rows, state, points, stream=draws, first=first, radius=radius)
+    run = PegasosRun(problem, rows, state, points, stream=draws, first=first)
+    run.parameters = run.parameters._replace(radius=radius)
     run.take_steps(end, Stopper())
 
 

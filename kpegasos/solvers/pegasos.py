@@ -186,8 +186,6 @@ class PegasosRun(SolverRun):
         Where the draws come from; made from the state's seed if None.
     first : int, default=0
         Step of the state at which the stream begins.
-    radius : float, default=None
-        Of the ball that a projection is onto; that of the problem if None.
     """
 
     algorithm = PRIMAL
@@ -201,14 +199,11 @@ class PegasosRun(SolverRun):
         *,
         stream: IndexStream | None = None,
         first: int = 0,
-        radius: float | None = None,
     ) -> None:
         if stream is None:
             sampling = state.options.sampling
             stream = IndexStream(problem.y.size, sampling, state.seed, state.spawn_key)
         super().__init__(problem, rows, state, stream, first=first)
-        if radius is not None:
-            self.parameters = self.parameters._replace(radius=radius)
         self._plan(points)
         if state.options.projection:
             with alone_with(rows):

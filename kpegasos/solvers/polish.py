@@ -46,56 +46,6 @@ from kpegasos.utils.patience import CutShort, heed, heeding
 from kpegasos.utils.threads import threads_for
 
 
-def polish(
-    run: PegasosRun,
-    *,
-    tol: float = 1e-2,
-    max_epochs: int = MOST_EPOCHS,
-    stopper: Stopper | None = None,
-    on_round: Callable[[DualAscent], None] = lambda ascent: None,
-) -> Result:
-    """Refine the model of a Pegasos run by dual ascent, until it is certified to be near-optimal.
-
-    The ascent begins at the returned iterate of the run, scaled to the best feasible dual point,
-    and uses the same rows; no kernel value is computed twice while they are kept. The model is no
-    longer an average of Pegasos iterates. It is never worse than the run's own: of all iterates
-    that were evaluated the best is returned. An ascent that is cut short has moved a part of the
-    examples only; then the best multiples of the run's model and of the ascent's count too.
-
-    Parameters
-    ----------
-    run : PegasosRun
-        At its end.
-    tol : float, default=1e-2
-        Certified relative gap at which to stop.
-    max_epochs : int, default=1000
-        Passes over the data at the most.
-    stopper : Stopper, default=None
-        Deadline and Ctrl-C.
-    on_round : callable
-        Is told the ascent after each of its rounds.
-
-    Returns
-    -------
-    Result
-        Counts and state are those of the run, its history goes on; coefficients, margins and
-        certificate are the ascent's.
-
-    Raises
-    ------
-    ValueError
-        If the kernel is not positive semi-definite.
-    """
-    stopper = stopper or Stopper()
-    ascent = ascent_after(run, tol=tol, max_epochs=max_epochs, stopper=stopper)
-    if ascent is None:
-        return run.result()
-    while not ascent.finished:
-        ascent.advance(stopper, tol)
-        on_round(ascent)
-    return polished(run, ascent)
-
-
 def ascent_after(
     run: PegasosRun,
     *,
@@ -104,9 +54,35 @@ def ascent_after(
     stopper: Stopper,
     kind: type[DualAscent] | None = None,
 ) -> DualAscent | None:
-    """Make the ascent of `polish`, or one of another kind.
+    """Make the ascent that takes the model of a run to a certified gap.
 
-    None where there is nothing to refine, or no time for it.
+    It begins at the returned iterate of the run, scaled to the best feasible dual point, and uses
+    the same rows; no kernel value is computed twice while they are kept. Its model is no longer an
+    average of Pegasos iterates, and never worse than the run's own: of all iterates that were
+    evaluated the best is returned.
+
+    Parameters
+    ----------
+    run : PegasosRun
+        At its end.
+    tol : float
+        Certified relative gap at which to stop.
+    max_epochs : int, default=1000
+        Passes over the data at the most.
+    stopper : Stopper
+        Deadline and Ctrl-C.
+    kind : type, default=None
+        A class of ascents of one's own.
+
+    Returns
+    -------
+    DualAscent or None
+        None where there is nothing to refine, or no time for it.
+
+    Raises
+    ------
+    ValueError
+        If the kernel is not positive semi-definite.
     """
     if run.status in CUT_SHORT and not run.state.certified:
         return None

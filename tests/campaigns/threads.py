@@ -26,7 +26,7 @@ from kpegasos import (
 from kpegasos.core.state import PegasosOptions
 from kpegasos.large import fit_chunks
 from kpegasos.solvers.pegasos import make_run
-from kpegasos.solvers.polish import polish
+from kpegasos.solvers.polish import ascent_after, polished
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
 from tests.campaigns.harness import SMALL, pick, power
@@ -87,7 +87,10 @@ def _polished(problem, rows, seed):
     run = make_run(problem, rows, PegasosOptions(), seed=seed, **limits)
     while not run.finished:
         run.advance(Stopper())
-    return polish(run, tol=1e-3)
+    ascent = ascent_after(run, tol=1e-3, stopper=Stopper())
+    while ascent is not None and not ascent.finished:
+        ascent.advance(Stopper(), 1e-3)
+    return run.result() if ascent is None else polished(run, ascent)
 
 
 _SOLVERS = {

@@ -20,7 +20,16 @@ import pytest
 from few_points import LAM, FewPoints, N
 from numba import config
 from path_cases import OFFSET
-from solver_cases import DATA, LOSSES, finished_run, make_any_rows, make_task, run_pegasos, untimed
+from solver_cases import (
+    DATA,
+    LOSSES,
+    finished_run,
+    make_any_rows,
+    make_task,
+    polish,
+    run_pegasos,
+    untimed,
+)
 
 from kpegasos import PegasosSVC, sdca
 from kpegasos.core.averaging import AVERAGES
@@ -35,7 +44,6 @@ from kpegasos.core.working_sets import (
     ascend,
     new_working_sets,
 )
-from kpegasos.solvers.polish import polish
 from kpegasos.utils import tuning
 
 TABLE = Path(__file__).with_name("costs.json")

@@ -25,6 +25,7 @@ from solver_cases import (
     make_any_rows,
     make_task,
     noisy,
+    polish,
     run_pegasos,
     true_optimum,
 )
@@ -50,7 +51,6 @@ from kpegasos.rows.features import HeldFactor, StreamedFactor
 from kpegasos.rows.gram import GramRows
 from kpegasos.solvers.dual_ascent import DualAscent
 from kpegasos.solvers.pegasos import make_run
-from kpegasos.solvers.polish import polish
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
 from kpegasos.utils.patience import CutShort, heeding

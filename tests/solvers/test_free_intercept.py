@@ -10,14 +10,13 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.datasets import make_moons
-from solver_cases import EACH_LOSS, TWO_LOSSES, finished_run
+from solver_cases import EACH_LOSS, TWO_LOSSES, finished_run, polish
 
 from kpegasos import RBF, KernelMatrix, linear_rows, losses, make_problem, make_rows, pegasos, sdca
 from kpegasos.core.free_intercept import balance, best_intercept, middle_of
 from kpegasos.core.problem import mean_loss
 from kpegasos.rows.cached import CachedRows
 from kpegasos.rows.gram import GramRows
-from kpegasos.solvers.polish import polish
 
 CORNERS = [losses.Hinge(), losses.EpsilonInsensitive()]
 

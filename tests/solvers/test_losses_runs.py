@@ -8,7 +8,7 @@ from covering import each_pair, each_value
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from solver_cases import EACH_LOSS, LOSSES, finished_run, make_any_rows
+from solver_cases import EACH_LOSS, LOSSES, finished_run, make_any_rows, polish
 
 from kpegasos import (
     Constant,
@@ -22,7 +22,6 @@ from kpegasos import (
     sdca,
 )
 from kpegasos.core.averaging import AVERAGES
-from kpegasos.solvers.polish import polish
 
 STEPS = [None, InverseSquareRoot(0.3), Constant(0.2), DelayedInverse()]
 

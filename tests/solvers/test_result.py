@@ -14,13 +14,13 @@ from solver_cases import (
     make_any_rows,
     make_task,
     noisy,
+    polish,
     run_pegasos,
 )
 
 from kpegasos import Problem, linear_rows, make_problem, make_rows, pegasos, sdca
 from kpegasos.rows.base import RowSource
 from kpegasos.rows.gram import GramRows
-from kpegasos.solvers.polish import polish
 
 X, SIGNS = noisy()
 NEW, _ = noisy(40, seed=1)

@@ -17,6 +17,7 @@ from solver_cases import (
     finished_run,
     make_kernel_rows,
     make_task,
+    polish,
     run_pegasos,
     true_optimum,
 )
@@ -25,7 +26,6 @@ from kpegasos import make_problem, make_rows, pegasos, regularization_path, sdca
 from kpegasos.core.averaging import AVERAGES
 from kpegasos.core.views import KernelView
 from kpegasos.rows.base import Evaluated, KernelSource, RowSource, run_loop
-from kpegasos.solvers.polish import polish
 
 
 class DenseRows(RowSource):
