@@ -158,10 +158,10 @@ class Pair:
         found = limits.eps * np.abs(self.values) + float(limits.smallest_subnormal)
         if self.claim.w is None and case.kind not in ("callable", "precomputed"):
             used = case.rows[weight > 0].astype(LONG)
-            centre = 0 if case.is_sparse else used.mean(axis=0)
+            centre = 0 if case.is_sparse or not used.size else used.mean(axis=0)
             among = judge.value_error(spec, used, used, limits.eps, centre=centre)
             most = (rows.shape[1] + 8) * 4e-4
-            is_rough = among.max() > most and among.mean() > most / 10
+            is_rough = among.size > 0 and among.max() > most and among.mean() > most / 10
             eps = _DOUBLE if is_rough and spec.name in ("rbf", "cauchy") else limits.eps
             found += judge.value_error(spec, rows, members, eps, centre=centre)
             found += rows.shape[1] * float(limits.tiny) * abs(spec.gamma)
