@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,6 +33,13 @@ settings.load_profile("same")
 def pytest_xdist_auto_num_workers(config):
     """All cores for folders; none but this one for files, which begin sooner alone."""
     return 0 if all(Path(arg.partition("::")[0]).is_file() for arg in config.args) else None
+
+
+def pytest_xdist_setupnodes(config):
+    """All tests compile ahead: workers that begin together would compile the same."""
+    is_all = config.args_source is not config.ArgsSource.ARGS
+    if is_all and not os.environ.get("NUMBA_DISABLE_JIT"):
+        subprocess.run([sys.executable, "-m", "kpegasos", "warm", "-q"], check=True)
 
 
 @pytest.hookimpl(wrapper=True)
