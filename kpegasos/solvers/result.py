@@ -151,22 +151,8 @@ class History:
         return np.array([getattr(record, name) for record in self.records])
 
     def to_dict(self) -> dict[str, np.ndarray]:
-        """Return columns as arrays of shape (n_checkpoints,)."""
+        """Return columns as arrays of shape (n_checkpoints,), for a DataFrame."""
         return {column: self[column] for column in self.columns}
-
-    def to_pandas(self) -> Any:
-        """Return columns as a DataFrame.
-
-        Raises
-        ------
-        ImportError
-            If pandas is not installed.
-        """
-        try:
-            import pandas
-        except ImportError as error:
-            raise ImportError("to_pandas needs pandas: install pandas, or use to_dict") from error
-        return pandas.DataFrame(self.to_dict())
 
     def __repr__(self) -> str:
         if not self.records:
