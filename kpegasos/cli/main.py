@@ -135,7 +135,8 @@ COMMANDS = {
 }
 _EPILOG = """\
 DATA is in LIBSVM's format, or a table (.csv, .tsv, .parquet); MODEL is LIBSVM's text, or skops' if
-its name ends in .skops, which has a scaling and names of columns, too; - is the standard stream.
+its name ends in .skops, which has a scaling and names of columns, too; - is the standard stream,
+except for the MODEL of predict.
 Exit status: 1 if a file is at fault, 2 if arguments are, 130 after Ctrl-C or SIGTERM."""
 
 

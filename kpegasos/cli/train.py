@@ -108,12 +108,13 @@ def _sigmoid_of(decisions: np.ndarray, is_positive: np.ndarray) -> tuple[float, 
     """Fit slope and offset of a sigmoid, by Platt's shares: nobody is certain of his own class."""
     n_positive, n_others = np.count_nonzero(is_positive), np.count_nonzero(~is_positive)
     shares = np.where(is_positive, (n_positive + 1) / (n_positive + 2), 1 / (n_others + 2))
-    curve = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-8).fit(
-        np.tile(decisions, 2)[:, None],
+    scale = float(np.abs(decisions).max()) or 1.0
+    curve = LogisticRegression(C=np.inf, tol=1e-8, max_iter=1000).fit(
+        np.tile(decisions / scale, 2)[:, None],
         np.repeat([1, 0], decisions.size),
         np.concatenate([shares, 1.0 - shares]),
     )
-    return curve.coef_.item(), curve.intercept_.item()
+    return curve.coef_.item() / scale, curve.intercept_.item()
 
 
 def _cross_validate(model: Any, X: Any, y: np.ndarray, options: argparse.Namespace) -> None:

@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
         _report(search, time.perf_counter() - begin, options)
     if interrupted:
         gaps = search.relative_gaps_
-        done = f"{np.count_nonzero(np.isfinite(gaps))} of {gaps.size} cells"
+        done = f"{np.count_nonzero(~np.isnan(gaps))} of {gaps.size} cells"
         print(f"kpegasos tune: stopped by Ctrl-C after {done}", file=sys.stderr)
         return INTERRUPTED
     if not hasattr(search, "best_params_"):

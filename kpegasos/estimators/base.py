@@ -294,8 +294,8 @@ def _gives_probabilities(estimator: Any) -> bool:
     if _has_log_odds(estimator) or hasattr(estimator, "_sigmoids"):
         return True
     raise AttributeError(
-        "predict_proba is only available with loss='log_loss'; for other losses see "
-        "CalibratedClassifierCV"
+        "predict_proba is only available with loss='log_loss'; for other losses, and around the "
+        "best_estimator_ of a search, see CalibratedClassifierCV"
     )
 
 

@@ -74,7 +74,6 @@ def squared_norms_of(rows: Any) -> np.ndarray:
     return np.asarray(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
 
 
-# long: one owner of the numerics, for training and for prediction
 class KernelMatrix:
     """Kernel values between some examples, and of other rows with them.
 

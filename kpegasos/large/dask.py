@@ -37,6 +37,7 @@ from kpegasos.fitting.streams import (
     OnlineClassifier,
     OnlineModel,
     OnlineRegressor,
+    are_numbers,
     losses_at_zero,
 )
 from kpegasos.large.chunks import LinearEstimator, settings_of_stream
@@ -145,7 +146,7 @@ def fit_dask(
     seen = client.gather(client.compute([look(*target) for target in targets]))
     with_rows = [k for k, (n_examples, _) in enumerate(seen) if n_examples]
     if not with_rows:
-        raise ValueError("sample_weight must have a positive entry, got zeros only instead")
+        raise ValueError("X must have rows, and sample_weight must have a positive entry, got none")
     online, model = _begun(estimator, [seen[k][1] for k in with_rows]), clone(estimator)
     made = [
         dask.delayed(_make_partition)(k, model, online, n_features, blocks[k], *targets[k])
@@ -199,6 +200,8 @@ def _begun(estimator: Any, known: list[np.ndarray]) -> OnlineModel:
     if isinstance(estimator, LinearPegasosSVR):
         weight, weighted = np.sum(known, axis=0)
         return OnlineRegressor(estimator, float(weighted / weight))
+    if len({are_numbers(classes) for classes in known}) > 1:
+        raise ValueError("y must be numbers in all partitions, or strings, got both")
     return OnlineClassifier(estimator, np.unique(np.concatenate(known)))
 
 

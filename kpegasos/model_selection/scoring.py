@@ -180,7 +180,7 @@ class HeldOutScorer:
             if stand_in.asked_for_probabilities:
                 raise ValueError(
                     "scoring must be of predictions or decisions, got a scorer of probabilities, "
-                    "which are there after the search only"
+                    "which GridSearchCV takes"
                 ) from error
             raise
         if isinstance(score, dict):

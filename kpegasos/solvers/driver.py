@@ -387,7 +387,6 @@ class Certifier:
 # --- a run ----------------------------------------------------------------------------------------
 
 
-# long: slices, clock, records and certificate are one state
 class SolverRun(ABC):
     """A run that can be advanced, looked at and stopped.
 

@@ -11,6 +11,7 @@ from sklearn.datasets import dump_svmlight_file
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from kpegasos import PegasosSVC, load
+from kpegasos.cli.train import _sigmoid_of
 
 SKOPS = {"m.skops", "--scale standard", "a.skops --scale maxabs"}
 
@@ -193,3 +194,16 @@ def test_progress_is_for_terminals(kpegasos, data, monkeypatch):
     monkeypatch.setattr(type(sys.stderr), "isatty", lambda self: True)
     assert "gap" in kpegasos("train", data, "m").err
     assert kpegasos("train", data, "m", "-q").err == ""
+
+
+def test_sigmoids_do_not_know_the_scale_of_decisions():
+    rng = np.random.default_rng(0)
+    decisions, is_positive = rng.normal(size=80), rng.random(80) < 0.6
+    slope, offset = _sigmoid_of(decisions, is_positive)
+    for scale in (1e-20, 1e8, 1e30):
+        scaled = _sigmoid_of(scale * decisions, is_positive)
+        np.testing.assert_allclose(scaled, (slope / scale, offset), rtol=1e-4)
+    for constant in (0.0, 3.0):  # of a model that has learnt nothing
+        curve = _sigmoid_of(np.full(80, constant), is_positive)
+        share = 1.0 / (1.0 + np.exp(-curve[0] * constant - curve[1]))
+        np.testing.assert_allclose(share, is_positive.mean(), atol=0.02)

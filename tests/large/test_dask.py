@@ -27,7 +27,7 @@ from kpegasos.core.draws import IndexStream
 from kpegasos.core.problem import Problem
 from kpegasos.core.state import PegasosOptions
 from kpegasos.datasets import make_text_like
-from kpegasos.large.dask import fit_dask
+from kpegasos.large.dask import _begun, fit_dask
 from kpegasos.solvers.online import advance_stream, merge_states, new_stream
 from kpegasos.utils.validation import draw_seed
 
@@ -254,3 +254,11 @@ def test_a_worker_that_dies_costs_its_round_and_nothing_else(two_processes, clie
     # As if nothing had happened, with two processes or with one worker.
     np.testing.assert_array_equal(model.coef_, fitted(client).coef_)
     two_processes.wait_for_workers(2, timeout=30)
+
+
+def test_classes_of_partitions_are_of_one_kind():
+    """One array of numbers and strings would be strings, which are never equal to the numbers."""
+    with pytest.raises(
+        ValueError, match=r"^y must be numbers in all partitions, or strings, got b"
+    ):
+        _begun(LinearPegasosSVC(lam=0.1), [np.array([1, 2]), np.array(["a"])])
