@@ -16,7 +16,6 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
@@ -106,6 +105,8 @@ def _give_probabilities(model: Any, X: Any, y: np.ndarray, options: argparse.Nam
 
 def _sigmoid_of(decisions: np.ndarray, is_positive: np.ndarray) -> tuple[float, float]:
     """Fit slope and offset of a sigmoid, by Platt's shares: nobody is certain of his own class."""
+    from sklearn.linear_model import LogisticRegression  # which takes a while, for -b 1 alone
+
     n_positive, n_others = np.count_nonzero(is_positive), np.count_nonzero(~is_positive)
     shares = np.where(is_positive, (n_positive + 1) / (n_positive + 2), 1 / (n_others + 2))
     scale = float(np.abs(decisions).max()) or 1.0

@@ -140,8 +140,8 @@ class Pair:
             self.values = judge.kernel_values(spec, rows, members)
             self.error = judge.value_error(spec, rows, members, UNIT)
         self.of_fit = self.of_run = self._error_of(spec, members, weight, limits)
-        asks = case.options.get("polish") or "tol" in case.options
-        if case.kind in ("named", "object") and case.y.size > 1000 and not asks:
+        self.asks = bool(case.options.get("polish")) or "tol" in case.options
+        if case.kind in ("named", "object") and case.y.size > 1000 and not self.asks:
             self.of_run = self._error_of(spec, members, weight, np.finfo(np.float32))
         kernel = self.values[claim.members] + self.scaling**2
         weight = weight[claim.members]
@@ -239,8 +239,7 @@ class Pair:
         quadratic = problem.lam * (coef @ problem.kernel @ coef)
         theta = min(LONG(1), linear / quadratic) if quadratic > 0 else LONG(1)
         dual = theta * linear - 0.5 * theta**2 * quadratic
-        asks = self.case.options.get("polish") or "tol" in self.case.options
-        of_rounding = _SHARE_WITH_TOL if asks else _SHARE  # accepted, as to look again costs
+        of_rounding = _SHARE_WITH_TOL if self.asks else _SHARE  # accepted, as to look again costs
         widest = (own - max(dual, 0)) / (1 - of_rounding) + 100 * slack + 100 * _WIDER * own
         check(claim.gap <= widest, "the gap is no wider than it must be", is_=claim.gap, of=widest)
 
