@@ -73,19 +73,6 @@ def _check_steps(
     parameters: LoopParameters,
 ) -> None:
     check_state(state, view, examples)
-    _check_slice(state, view, draws, start, stop, examples, parameters)
-
-
-def _check_slice(
-    state: LoopState,
-    view: Any,
-    draws: np.ndarray,
-    start: int,
-    stop: int,
-    examples: Examples,
-    parameters: LoopParameters,
-) -> None:
-    """Check what may be new in each slice of a run."""
     if parameters.projection:
         require_shape("squared_norms", view.squared_norms, examples.label.shape)
     if parameters.batch_size > state.pulls.size:
@@ -108,7 +95,7 @@ def _check_dual_steps(state: LoopState, view: Any, *others: Any) -> None:
     require_shape("squared_norms", view.squared_norms, state.alpha.shape)
 
 
-@checked(_check_steps, again=_check_slice)
+@checked(_check_steps)
 @compiled()
 def primal_steps(  # noqa: PLR0915 (written out for the reason above)
     state: LoopState,
@@ -227,7 +214,7 @@ def _projected_scale(scale: float, squared_norm: float, unit: float, radius: flo
     return scale * (radius / norm) if norm > radius else scale
 
 
-@checked(_check_dual_steps, again=_check_slice)
+@checked(_check_dual_steps)
 @compiled()
 def dual_steps(
     state: LoopState,

@@ -7,7 +7,7 @@ A compiled function that Python calls has a check before it, made once a call an
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import update_wrapper
+from functools import wraps
 from operator import attrgetter
 from typing import Any
 
@@ -19,52 +19,27 @@ from kpegasos.utils.validation import canonical_rows, shown
 _SHAPE_OF = attrgetter("shape")
 
 
-class _Entry:
-    """A compiled function behind a check of its arguments, which are positional."""
-
-    def __init__(
-        self, function: Any, check: Callable[..., None], check_again: Callable[..., None]
-    ) -> None:
-        self._function = function
-        self._check, self._check_again = check, check_again
-        update_wrapper(self, function)
-
-    def __call__(self, *arguments: Any) -> Any:
-        self._check(*arguments)
-        return self._function(*arguments)
-
-    def again(self, *arguments: Any) -> Any:
-        """Call it with arrays of an earlier call: only what a call may change is checked."""
-        self._check_again(*arguments)
-        return self._function(*arguments)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.__dict__["__wrapped__"], name)
-
-    def __reduce__(self) -> Any:
-        return self.__qualname__
-
-
-def checked(
-    check: Callable[..., None], again: Callable[..., None] | None = None
-) -> Callable[[Any], Any]:
+def checked(check: Callable[..., None]) -> Callable[[Any], Any]:
     """Have a check called with the arguments of a compiled function before it is.
 
     Parameters
     ----------
     check : callable
         Raises a ValueError for arguments that the function would read or write beyond.
-    again : callable, default=None
-        The same for a later call on the same arrays, by the method ``again``; ``check`` if None.
 
     Returns
     -------
     callable
-        The decorator, for functions that are called from Python only.
+        The decorator, for functions that are called from Python only, by position.
     """
 
     def decorate(function: Any) -> Any:
-        return _Entry(function, check, again or check)
+        @wraps(function, updated=())
+        def entry(*arguments: Any) -> Any:
+            check(*arguments)
+            return function(*arguments)
+
+        return entry
 
     return decorate
 
