@@ -21,14 +21,12 @@ from __future__ import annotations
 
 import gc
 import hashlib
-import math
 import multiprocessing
 import os
 import pickle
 import signal
 import sys
 import threading
-import time
 import uuid
 import warnings
 from collections.abc import Callable, Iterator
@@ -79,8 +77,6 @@ _CPUDispatcher: Any = _named("numba.core.registry", "CPUDispatcher", object)
 _JITCodeLibrary: Any = _named("numba.core.codegen", "JITCodeLibrary", object)
 _JITCPUCodegen: Any = _named("numba.core.codegen", "JITCPUCodegen", object)
 _CompileResultCacheImpl: Any = _named("numba.core.caching", "CompileResultCacheImpl")
-_Listener: Any = _named("numba.core.event", "Listener", object)
-_install_listener: Any = _named("numba.core.event", "install_listener")
 _lookup_environment: Any = _named("numba.core.environment", "lookup_environment")
 _dumps: Any = _named("numba.core.serialize", "dumps")
 _rtsys: Any = _named("numba.core.runtime", "rtsys")
@@ -324,54 +320,29 @@ def _whole() -> Iterator[None]:
             handler(*pressed[-1])
 
 
-def _heralded() -> Any:
-    """Open a block that tells of what it compiles."""
-    if _are_there(_install_listener, _Listener):
-        return _install_listener("numba:compile", _herald)
-    return nullcontext()
+@contextmanager
+def _heralded() -> Iterator[None]:
+    """Say that numba compiles, if that takes longer than nobody would notice."""
+    timer = threading.Timer(_SILENT, _tell)
+    timer.daemon = True
+    if _may_tell():
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
-class _Herald(_Listener):
-    """Says once that numba compiles, if that takes longer than nobody would notice.
-
-    Functions that are compiled one soon after the other are one wait, of which one line tells.
-    """
-
-    def __init__(self) -> None:
-        self._depth, self._spent, self._ended, self._told = 0, 0.0, -math.inf, False
-        self._timer = threading.Timer(0.0, int)
-
-    def on_start(self, event: Any) -> None:
-        """Begin to wait."""
-        self._depth += 1
-        if self._depth > 1:
-            return
-        self._began = time.monotonic()
-        if self._began - self._ended > _PAUSE:
-            self._spent, self._told = 0.0, False
-        if not self._told and _may_tell():
-            self._timer = threading.Timer(max(0.0, _SILENT - self._spent), self._tell)
-            self._timer.daemon = True
-            self._timer.start()
-
-    def on_end(self, event: Any) -> None:
-        """End it."""
-        self._depth -= 1
-        if self._depth == 0:
-            self._timer.cancel()
-            self._ended = time.monotonic()
-            self._spent += self._ended - self._began
-
-    def _tell(self) -> None:
-        self._told = True
-        with suppress(OSError, ValueError, AttributeError):  # a stream that is closed, or none
-            sys.stderr.write("kpegasos: compiling for this processor, once (some seconds)\n")
-            sys.stderr.flush()
+#: Seconds of compiling that nobody is told of.
+_SILENT = 1.0
 
 
-#: Seconds of compiling that nobody is told of, and between two waits.
-_SILENT, _PAUSE = 1.0, 2.0
-_herald = _Herald()
+@cache
+def _tell() -> None:
+    """Write the line, once."""
+    with suppress(OSError, ValueError, AttributeError):  # a stream that is closed, or none
+        sys.stderr.write("kpegasos: compiling for this processor, once (some seconds)\n")
+        sys.stderr.flush()
 
 
 def _may_tell() -> bool:
@@ -452,11 +423,6 @@ class _SourceCache:
     def flush(self) -> None:
         """Keep nothing."""
         self._files.flush()
-
-    def enable(self) -> None:
-        """Do nothing: it is always on."""
-
-    disable = enable
 
 
 class _Files:
