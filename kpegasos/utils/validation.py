@@ -463,21 +463,9 @@ def canonical_csr(X: Any) -> sparse.csr_matrix:
     ValueError
         If an index is no integer, or that of no entry, row or column, or if arrays do not agree.
     """
-    unsorted = False
-    if X.format == "csr":
-        unsorted = _check_compressed(X)
-    else:
-        X = _looked_at(X)
-    rows = sparse.csr_matrix(real_numbers(X))
-    given = rows.data, rows.indices, rows.indptr
-    arrays = np.ascontiguousarray(rows.data), _whole(rows.indices), _whole(rows.indptr)
-    if any(array is not own for array, own in zip(arrays, given, strict=True)):
-        rows = sparse.csr_matrix(arrays, shape=rows.shape)
-    if X.format != "csr":  # which may have an entry twice
-        unsorted = _check_compressed(rows)
-    if unsorted:
+    rows = sparse.csr_matrix(real_numbers(_looked_at(X)))
+    if not rows.has_canonical_format:
         rows = rows.copy()
-        rows.has_canonical_format = rows.has_sorted_indices = False
         rows.sum_duplicates()
     return rows
 
@@ -516,33 +504,12 @@ def over_columns(rows: sparse.csr_matrix, columns: np.ndarray) -> sparse.csr_mat
     return sparse.csr_matrix((rows.data, indices, rows.indptr), shape=shape)
 
 
-def _check_compressed(X: Any) -> bool:
-    """Check a CSR matrix; tell whether indices of a row do not increase."""
-    height, width = X.shape
-    _agree(X.data.ndim == 1)
-    indices, indptr = _whole(X.indices), _whole(X.indptr)
-    _agree(len(X.data) == indices.size and indptr.size == height + 1 and indptr[0] == 0)
-    _agree(bool((indptr[1:] >= indptr[:-1]).all()) and indptr[-1] <= indices.size)
-    indices = indices[: indptr[-1]]
-    if not indices.size:
-        return False
-    least, most = indices.min(), indices.max()
-    if least < 0 or most >= width:
-        raise ValueError(
-            f"X must have column indices from 0 to {width - 1}, got {least} to {most} instead"
-        )
-    increases = np.ones(indices.size, dtype=bool)
-    np.greater(indices[1:], indices[:-1], out=increases[1:])
-    begins = indptr[:-1]
-    increases[begins[begins < indices.size]] = True
-    return not increases.all()
-
-
 def _looked_at(X: Any) -> Any:
-    """Return a matrix of another format than CSR after SciPy has looked at its indices."""
+    """Return a matrix after SciPy has looked at its indices."""
     try:
-        if X.format in ("csc", "bsr"):
-            X = type(X)((X.data, _whole(X.indices), _whole(X.indptr)), shape=X.shape)
+        if X.format in ("csr", "csc", "bsr"):
+            arrays = np.ascontiguousarray(X.data), _whole(X.indices), _whole(X.indptr)
+            X = type(X)(arrays, shape=X.shape)
             # Of no entries SciPy does not look at it, and a difference may overflow.
             _agree(bool((X.indptr[1:] >= X.indptr[:-1]).all()))
             X.check_format(full_check=True)

@@ -39,7 +39,7 @@ def test_indices_of_no_feature(Estimator):
     """SciPy does not check them, and compiled code would read what lies there."""
     wrong = sparse.csr_matrix(X)
     wrong.indices[5] = 3
-    match = "X must have column indices from 0 to 2, got"
+    match = "whose data, indices and shape agree: indices must be < 3"
     assert_rejected(Estimator(), wrong, Y, match)
     beside = partial(RBF(1.0).block, X)
     for call in (Estimator(epochs=1).fit(X, Y).predict, make_rows, linear_rows, beside):

@@ -40,11 +40,11 @@ def test_canonical_csr_sorts_indices_and_sums_what_is_twice(index_dtype):
     assert (X.indices == before).all()  # never changed in place
 
 
-COLUMN, WHOLE = "X must have column indices from 0 to 39, got", "integers as indices, got"
+WHOLE = "integers as indices, got"
 AGREE = "X must be a sparse matrix whose data, indices and shape agree"
 FAULTS = [
-    *(("csr", "indices", index, COLUMN) for index in (-1, 50, 2**30, -(2**30))),
-    *((format, "indices", index, AGREE) for format in ("csc", "bsr") for index in (-1, 50)),
+    *((format, "indices", index, AGREE) for format in ("csr", "csc", "bsr") for index in (-1, 50)),
+    *(("csr", "indices", index, AGREE) for index in (2**30, -(2**30))),
     *(("coo", place, index, AGREE) for place in ("row", "col") for index in (-1, 50)),
     *((format, "indptr", index, AGREE) for format in ("csr", "csc", "bsr") for index in (-1, 0)),
     ("csr", "indptr", 10**8, AGREE),
