@@ -27,7 +27,7 @@ import kpegasos
 from kpegasos.cli.main import STANDARD, UsageError
 from kpegasos.exports.libsvm import CLASSIFIERS, REGRESSORS
 from kpegasos.exports.native import require_skops
-from kpegasos.utils.files import checked_path, is_stream, is_writable, write_whole
+from kpegasos.utils.files import is_stream, is_writable, write_whole
 from kpegasos.utils.validation import shown
 
 #: How the name of a model ends that skops writes, and how its content begins.
@@ -361,7 +361,7 @@ def check_output(name: str, path: str | None, *inputs: str) -> None:
     """
     if path is None or path == STANDARD:
         return
-    place = checked_path(path)
+    place = Path(path)
     for each in inputs:
         if each != STANDARD and os.path.realpath(each) == os.path.realpath(place):
             raise UsageError(f"{name} must be another file than {each}, which is read")

@@ -8,6 +8,7 @@ a model that is loaded has the same bits, and ``warm_start`` and ``partial_fit``
 from __future__ import annotations
 
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from scipy import sparse
 
 from kpegasos.kernels.functions import KERNELS
 from kpegasos.losses import CLASSIFICATION, REGRESSION
-from kpegasos.utils.files import checked_path, write_whole
+from kpegasos.utils.files import write_whole
 from kpegasos.utils.validation import canonical_csr, shown
 
 #: What `load` builds besides scikit-learn's estimators and whatever else skops trusts by itself.
@@ -83,7 +84,6 @@ def save(model: Any, path: str | PathLike[str]) -> None:
     True
     """
     skops = require_skops()
-    checked_path(path)
     try:
         content = skops.dumps(model)
         foreign = _foreign_types(content)
@@ -124,7 +124,7 @@ def load(path: str | PathLike[str]) -> Any:
     ImportError
         Without the package skops.
     """
-    skops, place = require_skops(), checked_path(path)
+    skops, place = require_skops(), Path(path)
     content = place.read_bytes()
     try:
         foreign = _foreign_types(content)

@@ -1,4 +1,4 @@
-"""Names of files, and files that are written whole or not at all."""
+"""Files that are written whole or not at all."""
 
 from __future__ import annotations
 
@@ -11,28 +11,6 @@ from os import PathLike
 from pathlib import Path
 
 from kpegasos.utils.validation import shown
-
-
-def checked_path(path: str | PathLike[str]) -> Path:
-    """Return what names a file as a path.
-
-    Raises
-    ------
-    TypeError
-        If it is no string and no path-like.
-    ValueError
-        If no file can have that name.
-    """
-    name = os.fspath(path) if isinstance(path, PathLike) else path
-    if not isinstance(name, str):
-        raise TypeError(f"path must be the path of a file, got {shown(path)} instead")
-    try:
-        possible = bool(name) and b"\0" not in os.fsencode(name)
-    except UnicodeEncodeError:
-        possible = False
-    if not possible:
-        raise ValueError(f"path must be the path of a file, got {shown(path)} instead")
-    return Path(name)
 
 
 def is_stream(path: str | PathLike[str]) -> bool:
@@ -52,8 +30,8 @@ def write_whole(path: str | PathLike[str], parts: Iterable[bytes]) -> None:
     Parameters
     ----------
     path : path-like
-        An earlier file of that name stays as it is until then, and if anything fails; its mode and
-        owner stay.
+        An earlier file of that name stays as it is until then, and if anything fails; its mode
+        stays.
     parts : iterable of bytes
 
     Raises
@@ -63,13 +41,9 @@ def write_whole(path: str | PathLike[str], parts: Iterable[bytes]) -> None:
     ValueError
         If the path is that of a folder, or of a device.
     """
-    place = Path(os.path.realpath(checked_path(path)))  # a link stays one
+    place = Path(os.path.realpath(path))  # a link stays one
     if place.exists() and not place.is_file():
         raise ValueError(f"path must be the path of a plain file, got {shown(str(path))} instead")
-    if not place.parent.is_dir():
-        raise FileNotFoundError(
-            f"path must be in a folder that exists, got {shown(str(path))} instead"
-        )
     earlier = place.stat() if place.exists() else None
     if earlier is not None and not is_writable(place):
         raise PermissionError(
@@ -84,7 +58,7 @@ def write_whole(path: str | PathLike[str], parts: Iterable[bytes]) -> None:
             file.flush()
             os.fsync(file.fileno())
         if earlier is not None:
-            _make_like(part, earlier)
+            part.chmod(stat.S_IMODE(earlier.st_mode))
         os.replace(part, place)
     except BaseException as error:
         with suppress(OSError):
@@ -98,10 +72,3 @@ def write_whole(path: str | PathLike[str], parts: Iterable[bytes]) -> None:
 def is_writable(place: Path) -> bool:
     """Return whether a file may be written; one that nobody may is protected from root too."""
     return os.access(place, os.W_OK) and bool(place.stat().st_mode & 0o222)
-
-
-def _make_like(place: Path, earlier: os.stat_result) -> None:
-    """Set owner, as far as this process may, and mode of a file to those of an earlier one."""
-    with suppress(OSError, AttributeError):  # Windows has none
-        os.chown(place, earlier.st_uid, earlier.st_gid)
-    place.chmod(stat.S_IMODE(earlier.st_mode))
