@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from functools import wraps
-from inspect import signature
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -19,53 +17,6 @@ from kpegasos.core.draws import Sampling
 from kpegasos.core.steps import StepRule
 from kpegasos.solvers.dual_ascent import DualAscent
 from kpegasos.solvers.result import History
-
-Estimator = TypeVar("Estimator")
-
-_PENALTY = "the penalty is the squared norm; `lam` or `C` is its weight"
-_HELD_OUT = "none; a callback of scikit-learn stops a fit by what it sees of held-out examples"
-_STEPS = "`step`; None is 1 / (lam · t)"
-#: Parameters of SVC, SVR, LinearSVC, LinearSVR and SGDClassifier that have another name here.
-COUNTERPARTS = {
-    "alpha": "`lam`, or `C` = 1 / (alpha · n_samples)",
-    "cache_size": "`cache_mb`",
-    "dual": "none; the steps are primal, and `polish=True` ascends the dual",
-    "early_stopping": _HELD_OUT,
-    "eta0": _STEPS,
-    "l1_ratio": _PENALTY,
-    "learning_rate": _STEPS,
-    "max_iter": "`epochs` or `n_steps`, and `max_time` in seconds",
-    "multi_class": "none; for one-vs-rest, put it into `sklearn.multiclass.OneVsRestClassifier`",
-    "n_iter": "`epochs` or `n_steps`",
-    "n_iter_no_change": _HELD_OUT,
-    "nu": "`C`; for the problems with nu, see `sklearn.svm.NuSVC`",
-    "penalty": _PENALTY,
-    "power_t": _STEPS,
-    "probability": "`loss='log_loss'`, or `sklearn.calibration.CalibratedClassifierCV`",
-    "shrinking": "none; `polish=True` sets examples aside by itself",
-    "shuffle": "`sampling`",
-    "validation_fraction": _HELD_OUT,
-}
-
-
-def with_counterparts(kind: type[Estimator]) -> type[Estimator]:
-    """Answer a parameter of another estimator with what it is called here."""
-    init: Any = kind.__init__
-    others = COUNTERPARTS.keys() - signature(init).parameters.keys()
-
-    @wraps(init)
-    def answering(self: Any, *args: Any, **parameters: Any) -> None:
-        for name in others & parameters.keys():
-            raise TypeError(
-                f"{kind.__name__} has no parameter {name!r}; its counterpart: "
-                f"{COUNTERPARTS[name]}. The page 'From SVC, LinearSVC, SGDClassifier' of the "
-                f"documentation has them all"
-            )
-        init(self, *args, **parameters)
-
-    kind.__init__ = answering  # type: ignore[method-assign]
-    return kind
-
 
 # --- parameters ---
 

@@ -11,11 +11,7 @@ from scipy import sparse
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
-from kpegasos.estimators.attributes import (
-    KernelParameters,
-    KernelValueParameters,
-    with_counterparts,
-)
+from kpegasos.estimators.attributes import KernelParameters, KernelValueParameters
 from kpegasos.estimators.base import (
     BasePegasos,
     OneVsOneMixin,
@@ -296,7 +292,6 @@ class KernelEstimator(KernelInputMixin, KernelValueParameters, BasePegasos, Kern
         return check_model(model, values=values)  # of a file, or edited
 
 
-@with_counterparts
 @dataclass(eq=False, repr=False)
 class PegasosSVC(OneVsOneMixin, KernelEstimator):
     """Kernel support vector classifier trained by Pegasos.
@@ -489,7 +484,6 @@ class PegasosSVC(OneVsOneMixin, KernelEstimator):
         return self.dual_coef_, self.n_support_
 
 
-@with_counterparts
 @dataclass(eq=False, repr=False)
 class PegasosSVR(RegressionMixin, KernelEstimator):
     """Kernel support vector regression trained by stochastic subgradient steps.

@@ -11,7 +11,6 @@ from scipy import sparse
 from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
-from kpegasos.estimators.attributes import with_counterparts
 from kpegasos.estimators.base import BasePegasos, OneVsOneMixin, RegressionMixin
 from kpegasos.estimators.bounds import EPS, Enclosed, check_diagonal, squared_constant
 from kpegasos.exports.libsvm import Model, check_model
@@ -149,7 +148,6 @@ class LinearEstimator(BasePegasos):
         return check_model(model, values=values)
 
 
-@with_counterparts
 @dataclass(eq=False, repr=False)
 class LinearPegasosSVC(OneVsOneMixin, LinearEstimator):
     """Linear support vector classifier trained by Pegasos through the primal vector.
@@ -338,7 +336,6 @@ class LinearPegasosSVC(OneVsOneMixin, LinearEstimator):
         return self
 
 
-@with_counterparts
 @dataclass(eq=False, repr=False)
 class LinearPegasosSVR(RegressionMixin, LinearEstimator):
     """Linear support vector regression through the primal vector.

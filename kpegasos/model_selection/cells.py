@@ -37,10 +37,9 @@ from kpegasos.kernels.pairwise import PlacedKernel
 from kpegasos.model_selection.grid import Folds
 from kpegasos.model_selection.results import KernelOutcome, PairCells
 from kpegasos.rows.base import RowSource
-from kpegasos.rows.budget import ACCOUNT, budget_mb
+from kpegasos.rows.budget import ACCOUNT, KeptMemory, budget_mb
 from kpegasos.rows.choose import choose_source
 from kpegasos.rows.gram import GramRows
-from kpegasos.rows.memory import KeptMemory
 from kpegasos.solvers.path import PathRun
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning

@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from kpegasos.estimators import PegasosSVC
-from kpegasos.estimators.attributes import ModelAttributes, with_counterparts
+from kpegasos.estimators.attributes import ModelAttributes
 from kpegasos.estimators.base import OneVsOneMixin
 from kpegasos.estimators.bounds import Enclosed
 from kpegasos.estimators.exports import ExportMixin
@@ -45,11 +45,12 @@ from kpegasos.model_selection.grid import (
     make_grid,
 )
 from kpegasos.model_selection.results import (
+    HeldOutScorer,
     SearchRecord,
     cv_results,
     held_out_decisions,
+    make_scorer_of,
 )
-from kpegasos.model_selection.scoring import HeldOutScorer, make_scorer_of
 from kpegasos.solvers.stopping import Stopper, interruptible
 from kpegasos.utils.bases import BaseEstimator
 from kpegasos.utils.threads import at_work
@@ -121,7 +122,6 @@ class _OfTheBest:
         )
 
 
-@with_counterparts
 @dataclass(eq=False, repr=False)
 class PegasosSVCCV(
     KernelInputMixin,

@@ -1,18 +1,14 @@
 """The estimators in scikit-learn's hands: its own checks, its names of parameters."""
 
-from inspect import signature
-
 import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.datasets import load_iris
 from sklearn.feature_selection import RFE
-from sklearn.linear_model import SGDClassifier
-from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
+from sklearn.svm import SVC, SVR
 from sklearn.utils.estimator_checks import check_class_weight_classifiers, parametrize_with_checks
 
 from kpegasos import LinearPegasosSVC, LinearPegasosSVR, PegasosSVC, PegasosSVCCV, PegasosSVR
-from kpegasos.estimators.attributes import COUNTERPARTS
 
 _REPETITION = (
     "An example of weight 2 is drawn once, one that is there twice is drawn twice, and may be in "
@@ -74,24 +70,6 @@ def test_other_configurations_conform(estimator, check):
 @pytest.mark.parametrize("estimator", [PegasosSVC(kernel="linear"), LinearPegasosSVC()], ids=str)
 def test_estimators_heed_class_weights_in_enough_epochs(estimator):
     check_class_weight_classifiers(str(estimator), estimator.set_params(epochs=200))
-
-
-PAIRS = [
-    (SVC, PegasosSVC),
-    (LinearSVC, LinearPegasosSVC),
-    (SGDClassifier, LinearPegasosSVC),
-    (SVR, PegasosSVR),
-    (LinearSVR, LinearPegasosSVR),
-]
-
-
-@pytest.mark.parametrize(("theirs", "ours"), PAIRS)
-def test_every_parameter_of_theirs_is_ours_or_has_a_counterpart(theirs, ours):
-    own, others = (set(signature(Estimator).parameters) for Estimator in (ours, theirs))
-    assert others - own - set(COUNTERPARTS) <= {"epsilon"}  # of Huber, in SGD
-    for name in COUNTERPARTS:
-        with pytest.raises(TypeError, match=f"{ours.__name__} has no parameter '{name}'; its cou"):
-            ours(**{name: 1})
 
 
 # --- subclasses, and what is set or looked at after a fit ---

@@ -12,12 +12,14 @@ from sklearn.metrics import make_scorer, matthews_corrcoef
 from kpegasos import PegasosSVC
 from kpegasos.model_selection.grid import Folds, make_grid
 from kpegasos.model_selection.results import (
+    GivenDecisions,
+    HeldOutScorer,
     KernelOutcome,
     SearchRecord,
     cv_results,
     held_out_decisions,
+    make_scorer_of,
 )
-from kpegasos.model_selection.scoring import GivenDecisions, HeldOutScorer, make_scorer_of
 
 X = np.arange(12.0).reshape(6, 2)
 TESTS = [np.array([0, 1]), np.array([2, 3])]
