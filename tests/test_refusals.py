@@ -171,7 +171,6 @@ go_on(loss="log_loss") -> must be those of the first call
 chunks((X, Y)) -> chunks must hold pairs (X, y) or triples (X, y, sample_weight), got ndarray
 chunks({"X": X, "y": Y}) -> chunks must hold pairs (X, y) or triples ... got str
 chunks(5) -> chunks must be a sequence, an iterable or a function
-chunks(lambda n: [(X, Y)]) -> chunks must be a sequence, an iterable or a function
 chunks([(None, Y)]) -> X must be a matrix of real numbers: Expected 2D array
 chunks([(X, Y[1:])]) -> y must be a vector with an entry for each row of X: ... [60, 59]
 chunks([(X, None)]) -> y should be a 1d array
@@ -188,7 +187,6 @@ chunks([(X, Y)], lam=None) -> lam must be a number for data in parts ... n_examp
 chunks([(X, Y)], epochs=1.5) -> epochs must be a whole number for chunks, got 1.5
 chunks(iter([(X, Y)]), epochs=2) -> epochs must be 1 for an iterator
 chunks([(X, Y)], class_weight="balanced") -> class_weight must be a dict
-chunks([(np.nan * X, Y, 0 * ONES), (X, Y, ONES)]) -> NaN
 chunks([(X, ["a"] * 60)], of=LinearPegasosSVR, classes=None) -> y must hold real numbers
 chunks([(X, ONES * 1e101)], of=LinearPegasosSVR, classes=None) -> y must be of size 1e+100
 chunks([], of=LinearPegasosSVR) -> classes must be None for a regressor, got (0, 1)

@@ -9,7 +9,6 @@ sorted by class must be shuffled where they lie.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
@@ -19,7 +18,7 @@ from sklearn.utils.validation import column_or_1d
 
 from kpegasos.core.draws import MOST_DRAWS, IndexStream
 from kpegasos.estimators import LinearPegasosSVC, LinearPegasosSVR
-from kpegasos.fitting.inputs import Settings, settings_of, validated_rows
+from kpegasos.fitting.inputs import Settings, settings_of
 from kpegasos.fitting.streams import OnlineClassifier, OnlineModel, OnlineRegressor
 from kpegasos.utils.threads import turn
 from kpegasos.utils.validation import as_integer, as_number, canonical_rows, shown
@@ -75,12 +74,7 @@ class ArrayChunks(Sequence[Chunk]):
         return -(-int(self.X.shape[0]) // self.chunk_size)
 
     def __getitem__(self, index: Any) -> Any:
-        """Chunk ``index``: ``(X, y)``, or ``(X, y, sample_weight)`` where there are weights.
-
-        A slice gives the list of its chunks, all of which are in memory then.
-        """
-        if isinstance(index, slice):
-            return [self[chunk] for chunk in range(*index.indices(len(self)))]
+        """Chunk ``index``: ``(X, y)``, or ``(X, y, sample_weight)`` where there are weights."""
         begin = range(0, self.X.shape[0], self.chunk_size)[index]
         rows = slice(begin, begin + self.chunk_size)
         X = self.X[rows]
@@ -195,8 +189,6 @@ def fit_chunks(
             if n_rows and (sample_weight is None or np.any(sample_weight)):
                 with turn(estimator, "estimator"):
                     online.fit_chunk(estimator, X, y, sample_weight)
-            elif n_rows:
-                validated_rows(copy.copy(estimator), X, y, reset=not online.streams)
         if epoch and n_examples != expected:
             raise ValueError(
                 f"chunks must be the same each time they are read, got {expected} examples first "
@@ -245,10 +237,9 @@ def _begun(estimator: Any, classes: Any) -> OnlineModel:
 def _parts_of(chunk: Any) -> tuple[Any, Any, Any]:
     """X, y and weights (or None) of a chunk."""
     if not isinstance(chunk, tuple | list) or len(chunk) not in (2, 3):
-        length = f" of {len(chunk)}" if isinstance(chunk, tuple | list) else ""
         raise ValueError(
             f"chunks must hold pairs (X, y) or triples (X, y, sample_weight), "
-            f"got {type(chunk).__name__}{length} instead; a single chunk is [(X, y)]"
+            f"got {type(chunk).__name__} instead; a single chunk is [(X, y)]"
         )
     X, y, *weight = chunk
     return X, y, weight[0] if weight else None
@@ -263,19 +254,13 @@ def _whole_epochs(epochs: Any) -> int:
 
 def _opened(chunks: Any) -> Iterator[Chunk]:
     """Return the chunks in the order in which they come."""
-    got = type(chunks).__name__
-    try:
-        if callable(chunks):
-            chunks = chunks()
-            got = f"a function that returns {type(chunks).__name__}"
-        if sparse.issparse(chunks):  # some of which begin to iterate, and then fail
-            raise TypeError
-        return iter(chunks)
-    except TypeError as error:
+    opened = chunks() if callable(chunks) else chunks
+    if not isinstance(opened, Iterable) or sparse.issparse(opened):  # which fails as it is read
         raise TypeError(
             f"chunks must be a sequence, an iterable or a function without arguments that returns "
-            f"one, got {got} instead"
-        ) from error
+            f"one, got {type(opened).__name__} instead"
+        )
+    return iter(opened)
 
 
 def _visits(chunks: Chunks, seed: int, epoch: int) -> Iterator[Chunk]:

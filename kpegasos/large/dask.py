@@ -132,12 +132,7 @@ def fit_dask(
     settings = settings_of_stream(estimator)
     rounds = optional(as_integer, "rounds", rounds, least=1)
     if client is None:
-        try:
-            client = distributed.get_client()
-        except ValueError:
-            raise ValueError(
-                "client must be given where there is no current one, got None"
-            ) from None
+        client = distributed.get_client()
     if not isinstance(client, distributed.Client):
         raise TypeError(f"client must be a Dask client, got {type(client).__name__} instead")
     blocks, targets = _partitions(X, y, sample_weight)
