@@ -32,7 +32,7 @@ const FIRST_PRESET = { name: "moons", n: 200, noise: 0.2, test_share: 0.25, clas
 
 /**
  * @param {any} engine
- * @param {{state?: any, view?: any, t?: number|null, names?: string[]|null, lesson?: number|null, table?: string,
+ * @param {{state?: any, view?: any, t?: number|null, names?: string[]|null, lesson?: number|null,
  *          draw: () => void, keep?: (shown: any) => void}} options
  */
 export function createController(engine, options) {
@@ -66,7 +66,7 @@ export function createController(engine, options) {
   const requests = createRequests({ engine, ui, about, takeData, takeFrame, fail, set });
 
   function start() {
-    const { table, lesson = null, state, names = null, view, t } = options;
+    const { lesson = null, state, names = null, view, t } = options;
     if (state?.points.length) {
       const whole = completeState(state);
       history.reset({ state: whole, view: view ?? viewOf(whole.points), names });
@@ -76,7 +76,6 @@ export function createController(engine, options) {
     } else {
       if (state) history.reset({ state: completeState(state), view: DEFAULT_VIEW });
       requests.loadPreset();
-      if (table !== undefined) requests.actions.loadTable(table);
       ui.t = firstStep();
     }
     // Nothing of this can be undone, and the address says it already.

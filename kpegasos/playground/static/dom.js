@@ -79,9 +79,6 @@ export function drawing(box, outline, className) {
  * @returns {HTMLButtonElement}
  */
 export function button(options) {
-  const children = [];
-  if (options.icon) children.push(icon(options.icon));
-  if (options.text) children.push(el("span", { text: options.text }));
   return el(
     "button",
     {
@@ -92,7 +89,8 @@ export function button(options) {
       "aria-pressed": options.pressed === undefined ? null : String(options.pressed),
       onclick: options.onClick,
     },
-    ...children,
+    options.icon ? icon(options.icon) : null,
+    options.text ? el("span", { text: options.text }) : null,
   );
 }
 

@@ -5,12 +5,8 @@
 if (location.protocol === "file:") {
   const note = document.createElement("p");
   note.className = "kp-from-file";
-  const [served, local] = ["python -m http.server", "python -m kpegasos.playground"].map((text) => {
-    const command = document.createElement("code");
-    command.textContent = text;
-    return command;
-  });
-  note.append("Browsers run the playground only from pages that come over http. Here ", served);
-  note.append(" in this folder sends them; ", local, " opens one of its own.");
+  note.innerHTML = `Browsers run the playground only from pages that come over http. Here
+    <code>python -m http.server</code> in this folder sends them;
+    <code>python -m kpegasos.playground</code> opens one of its own.`;
   document.getElementById("kpegasos").append(note);
 }
