@@ -28,7 +28,7 @@ best of several runs        `best_of_runs_bound` (projection)                   
 ==========================  ===================================================  ================
 
 T steps make ``w_1, …, w_{T+1}``. The theorems speak of ``w_1, …, w_T``; the averages of
-`kpegasos.core.averaging` leave out ``w_1 = 0`` instead of ``w_{T+1}``, and obey the same bounds.
+`kpegasos.core.state` leave out ``w_1 = 0`` instead of ``w_{T+1}``, and obey the same bounds.
 
 Lives here: formulas, each with its source, its conditions, and the slips of the source.
 May import: `kpegasos.kernels`, `kpegasos.utils`. Knows no solver and no rows.

@@ -26,8 +26,7 @@ import numpy as np
 from kpegasos.core.certificate import dual_bounds, limits_of
 from kpegasos.core.state import Examples
 from kpegasos.losses import HINGE, check_loss, is_hinge
-from kpegasos.losses.base import for_loops, is_foreign, values
-from kpegasos.losses.probe import probe, some_of
+from kpegasos.losses.base import for_loops, is_foreign, probe, values
 from kpegasos.utils.validation import (
     LARGEST,
     SMALLEST,
@@ -143,7 +142,8 @@ def make_problem(
     if as_flag("free_intercept", free_intercept) and not loss.regression and np.ptp(signs) == 0.0:
         raise ValueError("y must have two classes for a free intercept, got one instead")
     if is_foreign(loss) and loss.regression:
-        probe(loss, some_of(signs.tolist()))
+        some = np.quantile(signs, np.linspace(0.0, 1.0, 5), method="lower")
+        probe(loss, tuple(np.unique(some).tolist()))
     if lam is not None and C is not None:
         raise ValueError(f"C must be None where lam is given, got {shown(C)} instead")
     if C is not None:

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kpegasos.core.averaging import weight_of
 from kpegasos.core.certificate import (
     SMALL,
     dual_value,
@@ -42,6 +41,7 @@ from kpegasos.core.state import (
     Iterate,
     LoopParameters,
     LoopState,
+    weight_of,
 )
 from kpegasos.core.views import KernelView, as_two
 from kpegasos.core.working_sets import ENOUGH, SETS_DONE, new_working_sets, solve_sets

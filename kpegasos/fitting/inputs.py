@@ -20,10 +20,9 @@ from scipy import sparse
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_array, check_consistent_length, validate_data
 
-from kpegasos.core.averaging import AVERAGES
 from kpegasos.core.draws import MOST_DRAWS, check_sampling
 from kpegasos.core.problem import as_cost, check_weights
-from kpegasos.core.state import PegasosOptions, options_for
+from kpegasos.core.state import AVERAGES, PegasosOptions, options_for
 from kpegasos.core.steps import check_step
 from kpegasos.kernels.functions import make_kernel
 from kpegasos.losses import HINGE, is_hinge, make_loss

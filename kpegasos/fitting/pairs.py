@@ -27,10 +27,9 @@ from kpegasos.kernels.matrix import KernelMatrix
 from kpegasos.kernels.pairwise import PairwiseKernel, PlacedKernel
 from kpegasos.losses import HINGE
 from kpegasos.rows.base import RowSource, most_scaling
-from kpegasos.rows.budget import budget_mb, gram_mb_needed
+from kpegasos.rows.budget import KeptMemory, budget_mb, gram_mb_needed
 from kpegasos.rows.choose import choose_source
 from kpegasos.rows.gram import GramRows
-from kpegasos.rows.memory import KeptMemory
 from kpegasos.utils import tuning
 from kpegasos.utils.patience import Pace
 from kpegasos.utils.validation import (

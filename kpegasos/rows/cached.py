@@ -26,6 +26,7 @@ from kpegasos.core.views import KernelView, add_rows_together
 from kpegasos.kernels.matrix import KernelMatrix
 from kpegasos.rows.base import KernelSource, Steps, may_be_definite
 from kpegasos.rows.budget import (
+    array_of,
     budget_mb,
     cache_capacity,
     cached_mb_needed,
@@ -33,7 +34,6 @@ from kpegasos.rows.budget import (
     most_mb_used,
     scored_bytes,
 )
-from kpegasos.rows.memory import array_of
 from kpegasos.utils import tuning
 from kpegasos.utils.patience import finishing
 from kpegasos.utils.validation import shown

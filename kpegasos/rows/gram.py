@@ -18,7 +18,7 @@ from kpegasos.rows.base import (
     may_be_definite,
     run_loop,
 )
-from kpegasos.rows.memory import array_of
+from kpegasos.rows.budget import array_of
 from kpegasos.utils import tuning
 from kpegasos.utils.patience import heed
 from kpegasos.utils.validation import as_flag, as_integer, shown

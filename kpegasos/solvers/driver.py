@@ -24,7 +24,6 @@ from typing import Any
 import numpy as np
 
 from kpegasos.core import free_intercept
-from kpegasos.core.averaging import has_clock_over_t
 from kpegasos.core.certificate import (
     SMALL,
     Gaps,
@@ -39,7 +38,7 @@ from kpegasos.core.certificate import (
 )
 from kpegasos.core.draws import IndexStream
 from kpegasos.core.problem import Problem
-from kpegasos.core.state import ROW_HITS, STEPS, Iterate, LoopParameters, State
+from kpegasos.core.state import ROW_HITS, STEPS, Iterate, LoopParameters, State, has_clock_over_t
 from kpegasos.core.steps import rates_of
 from kpegasos.rows.base import Algorithm, Evaluated, RowSource, Steps
 from kpegasos.solvers.result import History, Record, Result

@@ -395,7 +395,7 @@ def pegasos(
         Project onto a ball that holds the optimum after each step, of radius ``1/sqrt(lam)`` with
         the hinge. A loss without a largest slope is always projected.
     average : {"weighted", "suffix", "uniform"} or None, default="weighted"
-        Which iterate is returned; see `kpegasos.core.averaging`.
+        Which iterate is returned; see `kpegasos.core.state`.
     step : callable, default=None
         Sizes of the steps: ``step(t, lam)`` for an array of numbers t, positive and at most
         ``1 / lam``; see `kpegasos.core.steps`. None for Pegasos' own ``1 / (lam t)``.

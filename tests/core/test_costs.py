@@ -32,8 +32,15 @@ from solver_cases import (
 )
 
 from kpegasos import PegasosSVC, sdca
-from kpegasos.core.averaging import AVERAGES
-from kpegasos.core.state import ROW_HITS, SIZE, STEPS, LoopParameters, PegasosOptions, new_state
+from kpegasos.core.state import (
+    AVERAGES,
+    ROW_HITS,
+    SIZE,
+    STEPS,
+    LoopParameters,
+    PegasosOptions,
+    new_state,
+)
 from kpegasos.core.views import KernelView
 from kpegasos.core.working_sets import (
     DONE,

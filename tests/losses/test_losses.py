@@ -14,8 +14,7 @@ from numpy.testing import assert_allclose
 from solver_cases import EACH_LOSS
 
 from kpegasos import PegasosSVC, losses, make_problem
-from kpegasos.losses.base import bests, check_loss, pulls, values
-from kpegasos.losses.probe import probe
+from kpegasos.losses.base import bests, check_loss, probe, pulls, values
 
 DECISIONS = st.floats(-5.0, 5.0, allow_subnormal=False)
 NUMBERS = st.floats(-3.0, 3.0, allow_subnormal=False)

@@ -8,11 +8,9 @@ import pytest
 
 from kpegasos import RBF, KernelMatrix, PegasosSVC
 from kpegasos.rows import budget as memory
-from kpegasos.rows import memory as spare_memory
-from kpegasos.rows.budget import free_memory
+from kpegasos.rows.budget import KeptMemory, array_of, free_memory
 from kpegasos.rows.cached import CachedRows
 from kpegasos.rows.gram import GramRows
-from kpegasos.rows.memory import KeptMemory, array_of
 
 MEMINFO = "MemTotal:  4000 kB\nMemFree:  100 kB\nMemAvailable:  3000 kB\nHugePages_Total: 0\n"
 V2 = {
@@ -75,11 +73,11 @@ DOUBLE = np.dtype(np.float64)
 
 @pytest.fixture
 def nothing_spare(monkeypatch):
-    monkeypatch.setattr(spare_memory, "_spare", {})
+    monkeypatch.setattr(memory, "_spare", {})
 
 
 def spare_sizes():
-    return sorted(each.size >> 20 for each in spare_memory._spare.values())
+    return sorted(each.size >> 20 for each in memory._spare.values())
 
 
 def test_memory_is_taken_again_when_nobody_sees_it(nothing_spare):
@@ -112,13 +110,13 @@ def test_rows_leave_their_memory_to_those_that_come(make, nothing_spare):
     view = rows.ensure_rows(np.array([3]), 0)
     values, expected = view.values, view.values[view.slots[3]].copy()
     rows.close()
-    assert not spare_memory._spare  # somebody sees it
+    assert not memory._spare  # somebody sees it
     assert not np.shares_memory(
         make(KernelMatrix(RBF(2.0), X)).ensure_rows(np.array([3]), 0).values, values
     )
     assert any(np.array_equal(row, expected) for row in values)
     del view, values
-    assert len(spare_memory._spare) == 2
+    assert len(memory._spare) == 2
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -129,8 +127,8 @@ def test_a_fit_leaves_no_more_than_the_bound_without_a_collection(n_classes, not
     try:
         clf = PegasosSVC(cache="precomputed", epochs=0.1, random_state=0)
         assert clf.fit(X, np.arange(2600) % n_classes).support_.size
-        assert sum(each.size for each in spare_memory._spare.values()) <= 32 << 20
-        assert not spare_memory._keepers
+        assert sum(each.size for each in memory._spare.values()) <= 32 << 20
+        assert not memory._keepers
     finally:
         gc.enable()
 

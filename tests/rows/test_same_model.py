@@ -9,8 +9,8 @@ from sklearn.datasets import make_blobs, make_moons
 from solver_cases import with_tiles
 
 from kpegasos import RBF, KernelMatrix, Linear, PegasosSVC, make_problem, pegasos
-from kpegasos.core.averaging import AVERAGES
 from kpegasos.core.problem import primal
+from kpegasos.core.state import AVERAGES
 from kpegasos.rows.cached import CachedRows
 from kpegasos.rows.gram import GramRows
 

@@ -28,7 +28,7 @@ from solver_cases import (
 )
 
 from kpegasos import KernelMatrix, Linear, linear_rows, make_problem, pegasos
-from kpegasos.core.averaging import AVERAGES
+from kpegasos.core.state import AVERAGES
 from kpegasos.rows.features import FeatureRows
 from kpegasos.utils import tuning
 

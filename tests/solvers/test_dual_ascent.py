@@ -43,9 +43,8 @@ from kpegasos import (
     pegasos,
     sdca,
 )
-from kpegasos.core.averaging import AVERAGES
 from kpegasos.core.draws import IndexStream
-from kpegasos.core.state import PegasosOptions
+from kpegasos.core.state import AVERAGES, PegasosOptions
 from kpegasos.rows.cached import CachedRows
 from kpegasos.rows.features import HeldFactor, StreamedFactor
 from kpegasos.rows.gram import GramRows

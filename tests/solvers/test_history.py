@@ -26,7 +26,7 @@ from solver_cases import (
 )
 
 from kpegasos import History, Sigmoid, make_problem, make_rows, pegasos, regularization_path, sdca
-from kpegasos.core.averaging import AVERAGES
+from kpegasos.core.state import AVERAGES
 from kpegasos.solvers.pegasos import Checkpoints, growing_steps, total_steps
 
 

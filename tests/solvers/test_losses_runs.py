@@ -21,7 +21,7 @@ from kpegasos import (
     pegasos,
     sdca,
 )
-from kpegasos.core.averaging import AVERAGES
+from kpegasos.core.state import AVERAGES
 
 STEPS = [None, InverseSquareRoot(0.3), Constant(0.2), DelayedInverse()]
 

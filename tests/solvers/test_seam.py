@@ -23,7 +23,7 @@ from solver_cases import (
 )
 
 from kpegasos import make_problem, make_rows, pegasos, regularization_path, sdca
-from kpegasos.core.averaging import AVERAGES
+from kpegasos.core.state import AVERAGES
 from kpegasos.core.views import KernelView
 from kpegasos.rows.base import Evaluated, KernelSource, RowSource, run_loop
 
