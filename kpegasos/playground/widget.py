@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from copy import deepcopy
+from graphlib import TopologicalSorter
 from inspect import Signature, signature
 from typing import Any
 
@@ -81,18 +82,13 @@ def text_of(name: str) -> str:
 
 def files_behind(root: str) -> list[str]:
     """List a module and all that it imports, each behind those that it imports itself."""
-    ordered: list[str] = []
-    seen: set[str] = set()
-
-    def visit(name: str) -> None:
-        if name not in seen:
-            seen.add(name)
-            for imported in _IMPORT.findall(text_of(name)):
-                visit(imported)
-            ordered.append(name)
-
-    visit(root)
-    return ordered
+    imported: dict[str, list[str]] = {}
+    left = [root]
+    while left:
+        if (name := left.pop()) not in imported:
+            imported[name] = _IMPORT.findall(text_of(name))
+            left += imported[name]
+    return [*TopologicalSorter(imported).static_order()]
 
 
 def bundled(root: str, end: str) -> str:
