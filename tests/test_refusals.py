@@ -227,7 +227,6 @@ search(scoring=accuracy_score) -> scoring must be a scorer: ... metric function
 plotting.DecisionRegionDisplay(**REGIONS | {"y": np.zeros(3)}) -> y ... 4 rows of X, got shape (3,)
 plotting.DecisionRegionDisplay(**REGIONS | {"values": np.ones((3, 2))}) -> values ... got (3, 2)
 plotting.DecisionRegionDisplay(**REGIONS, counts=[1.0]) -> counts ... 2 support vectors, got shape
-plotting.DecisionRegionDisplay(iris(), [[0.0]], [0]) -> DecisionRegionDisplay.from_estimator takes
 plotting.DecisionRegionDisplay.from_estimator(iris(), X, Y) -> X must have shape (n, 2), got (60, 3)
 plotting.ConvergenceDisplay.from_estimator(iris()) -> of several classes from_history takes each
 surface_of({"C": CS, "gamma": [0.5]}) -> two values ... got 3 and 1 ... Regularization

@@ -135,7 +135,6 @@ class TrainingAnimation:
     figure_: Figure
     _limits: Any = None
 
-    @checks.by_name
     def __init__(
         self,
         *,

@@ -5,9 +5,8 @@ What is read from a fitted estimator is checked too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
-from functools import wraps
-from typing import Any, TypeVar, cast
+from collections.abc import Sequence, Set
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -15,24 +14,6 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from kpegasos.utils.validation import as_array, shown
-
-Init = TypeVar("Init", bound=Callable[..., None])
-
-
-def by_name(init: Init) -> Init:
-    """Refuse what comes without a name, and tell which method takes an estimator and data."""
-
-    @wraps(init)
-    def checked(self: Any, *unnamed: Any, **numbers: Any) -> None:
-        if unnamed:
-            name = type(self).__name__
-            raise TypeError(
-                f"{name} takes stored numbers by their names, got {len(unnamed)} without one: "
-                f"{name}.from_estimator takes an estimator"
-            )
-        init(self, **numbers)
-
-    return cast(Init, checked)
 
 
 def numbers(name: str, values: Any, *, ndim: int | None = None) -> NDArray[np.float64]:

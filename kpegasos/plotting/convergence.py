@@ -110,7 +110,6 @@ class ConvergenceDisplay(AxesDisplay):
     ['objective_last', 'objective_average', 'dual_bound']
     """
 
-    @checks.by_name
     def __init__(
         self,
         *,

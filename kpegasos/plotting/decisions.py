@@ -97,7 +97,6 @@ class DecisionRegionDisplay(AxesDisplay):
     [-1.0, 0.0, 1.0]
     """
 
-    @checks.by_name
     def __init__(
         self,
         *,

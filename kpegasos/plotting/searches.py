@@ -83,7 +83,6 @@ class RegularizationPathDisplay(AxesDisplay):
     'mean score'
     """
 
-    @checks.by_name
     def __init__(
         self,
         *,
@@ -290,7 +289,6 @@ class ValidationSurfaceDisplay(AxesDisplay):
     ['within one standard error of the best', 'chosen cell']
     """
 
-    @checks.by_name
     def __init__(
         self,
         *,
