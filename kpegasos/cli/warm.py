@@ -16,8 +16,8 @@ import kpegasos
 from kpegasos.core.problem import dual_bound
 from kpegasos.core.views import add_rows_together
 from kpegasos.fitting.observers import cell_bar
-from kpegasos.losses import CLASSIFICATION, REGRESSION, make_loss
 from kpegasos.losses.base import bests, pulls, values
+from kpegasos.losses.standard import CLASSIFICATION, REGRESSION, make_loss
 
 
 def run(options: argparse.Namespace) -> int:

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from kpegasos.kernels.functions import KERNELS
-from kpegasos.losses import CLASSIFICATION, REGRESSION
+from kpegasos.losses.standard import CLASSIFICATION, REGRESSION
 from kpegasos.utils.files import write_whole
 from kpegasos.utils.validation import canonical_csr, shown
 

@@ -7,9 +7,7 @@ May import: numpy, numba, and `kpegasos.utils`.
 
 from kpegasos.losses.base import check_loss
 from kpegasos.losses.standard import (
-    CLASSIFICATION,
     HINGE,
-    REGRESSION,
     EpsilonInsensitive,
     Hinge,
     Huber,
@@ -22,9 +20,7 @@ from kpegasos.losses.standard import (
 )
 
 __all__ = [
-    "CLASSIFICATION",
     "HINGE",
-    "REGRESSION",
     "EpsilonInsensitive",
     "Hinge",
     "Huber",

@@ -19,7 +19,7 @@ import warnings
 import numpy as np
 from scipy import sparse
 import kpegasos
-from kpegasos.losses import CLASSIFICATION, REGRESSION
+from kpegasos.losses.standard import CLASSIFICATION, REGRESSION
 
 warnings.simplefilter("ignore")
 rng = np.random.default_rng(1)

@@ -37,6 +37,7 @@ from kpegasos import (
 )
 from kpegasos.exports.native import TRUSTED
 from kpegasos.kernels import functions
+from kpegasos.losses.standard import CLASSIFICATION, REGRESSION
 
 STEPS = [None, kpegasos.Constant(0.1), kpegasos.DelayedInverse(), kpegasos.InverseSquareRoot(0.5)]
 #: All kernels by their names and, of maps and of what is none, compositions.
@@ -57,7 +58,7 @@ def estimators():
     numbers, part = targets(X), {"epochs": 3, "random_state": 0}
     calibrated = partial(CalibratedClassifierCV, classifier(), cv=2, ensemble=False)
     classifiers = [
-        *(classifier(loss=losses.make_loss(n, regression=False)) for n in losses.CLASSIFICATION),
+        *(classifier(loss=losses.make_loss(n, regression=False)) for n in CLASSIFICATION),
         *(calibrated(method=method) for method in ("sigmoid", "isotonic")),
         *(classifier(warm_start=True, average="suffix"), linear_classifier()),
         *(make_pipeline(StandardScaler(), each()) for each in (classifier, search)),
@@ -66,7 +67,7 @@ def estimators():
     ]
     many = linear_classifier().fit(X, y)
     many.coef_ = sparse.csc_matrix(many.coef_)
-    of_numbers = [losses.make_loss(name, regression=True) for name in losses.REGRESSION]
+    of_numbers = [losses.make_loss(name, regression=True) for name in REGRESSION]
     regressors = LinearPegasosSVR(**part), *(PegasosSVR(loss=loss, **part) for loss in of_numbers)
     models = [
         many,

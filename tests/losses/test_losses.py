@@ -15,6 +15,7 @@ from solver_cases import EACH_LOSS
 
 from kpegasos import PegasosSVC, losses, make_problem
 from kpegasos.losses.base import bests, check_loss, probe, pulls, values
+from kpegasos.losses.standard import CLASSIFICATION, REGRESSION
 
 DECISIONS = st.floats(-5.0, 5.0, allow_subnormal=False)
 NUMBERS = st.floats(-3.0, 3.0, allow_subnormal=False)
@@ -210,7 +211,7 @@ def test_a_loss_of_numbers_is_asked_at_the_targets():
         make_problem([0.0, 2.0, 1e6], 1.0, loss=wrong(1.5))
 
 
-@pytest.mark.parametrize("kind", [*losses.CLASSIFICATION.values(), *losses.REGRESSION.values()])
+@pytest.mark.parametrize("kind", [*CLASSIFICATION.values(), *REGRESSION.values()])
 def test_losses_of_the_package_pass_as_if_they_were_foreign(kind):
     for each in [(-3.0, 0.0, 0.7, 1e5)] if kind().regression else [(-1.0, 1.0)]:
         probe(kind(), each)
