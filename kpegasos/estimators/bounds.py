@@ -47,24 +47,6 @@ def squared_constant(estimator: Any) -> float:
     return float(fitted(estimator, "intercept_scaling")) ** 2 if has_one else 0.0
 
 
-def check_diagonal(diagonal: np.ndarray | None, *, wanted: bool) -> None:
-    """Check that ``k(x, x)`` of new examples is there where the kernel is no function.
-
-    Raises
-    ------
-    ValueError
-        If it is missing, or not wanted.
-    """
-    if wanted and diagonal is None:
-        raise ValueError(
-            "diagonal must be k(x, x) of each row of X with kernel='precomputed', got None instead"
-        )
-    if diagonal is not None and not wanted:
-        raise ValueError(
-            f"diagonal must be None unless kernel='precomputed', got {shown(diagonal)} instead"
-        )
-
-
 def _validated(estimator: Any, X: Any, diagonal: Any) -> tuple[Any, np.ndarray | None]:
     """Return X and ``k(x, x)``, checked, for a model with a certificate.
 
@@ -86,6 +68,12 @@ def _validated(estimator: Any, X: Any, diagonal: Any) -> tuple[Any, np.ndarray |
         raise AttributeError(
             f"{type(estimator).__name__} has no bounds of decisions with fit_intercept='free', as "
             "a gap bounds the distance to the optimum in what is regularised, and not in the rest"
+        )
+    precomputed = hasattr(estimator, "_kernel") and estimator._kernel is None
+    if precomputed == (diagonal is None):
+        raise ValueError(
+            f"diagonal must be k(x, x) of each row of X with kernel='precomputed', and None with "
+            f"others, got {shown(diagonal)} instead"
         )
     if diagonal is None:
         return X, None

@@ -17,7 +17,7 @@ from kpegasos.estimators.base import (
     OneVsOneMixin,
     RegressionMixin,
 )
-from kpegasos.estimators.bounds import EPS, Enclosed, check_diagonal, squared_constant
+from kpegasos.estimators.bounds import EPS, Enclosed, squared_constant
 from kpegasos.exports.libsvm import CLASSIFIERS, REGRESSORS, Model, check_model, read_libsvm
 from kpegasos.fitting.inputs import Settings, validated_objects, validated_rows
 from kpegasos.fitting.model import of_one_model, parameters_read_later, set_model
@@ -216,7 +216,6 @@ class KernelEstimator(KernelInputMixin, KernelValueParameters, BasePegasos, Kern
         decisions, constant = self._decide(X), squared_constant(self)
         coefs, n_support = self._coefficients()
         if takes_objects(self._kernel):
-            check_diagonal(diagonal, wanted=False)
             squares, vectors = np.maximum(self._kernel.diag(X), 0.0), self.support_vectors_
             coefs = coefs if n_support is None else pair_coefficients(coefs, n_support)
             largest = float(self._kernel.diag(vectors).max()) if len(vectors) else 0.0
@@ -225,7 +224,6 @@ class KernelEstimator(KernelInputMixin, KernelValueParameters, BasePegasos, Kern
                 decisions, decisions, (len(vectors) + 8.0) * EPS * sizes, squares + constant
             )
         model = self._exported()
-        check_diagonal(diagonal, wanted=model.kernel is None)
         if diagonal is not None:
             sizes = gram_decision(np.abs(X) + constant, self.support_, np.abs(coefs), n_support)
             return Enclosed(

@@ -12,7 +12,7 @@ from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from kpegasos.estimators.base import BasePegasos, OneVsOneMixin, RegressionMixin
-from kpegasos.estimators.bounds import EPS, Enclosed, check_diagonal, squared_constant
+from kpegasos.estimators.bounds import EPS, Enclosed, squared_constant
 from kpegasos.exports.libsvm import Model, check_model
 from kpegasos.fitting.features import PairFeatures
 from kpegasos.fitting.inputs import Settings
@@ -103,7 +103,6 @@ class LinearEstimator(BasePegasos):
         return finite_decisions(FeatureRows(X, canonical=True).margins(vectors) + intercept)
 
     def _enclosed(self, X: Any, diagonal: np.ndarray | None) -> Enclosed:
-        check_diagonal(diagonal, wanted=False)
         decisions, (coef, _), added = self._decide(X), self._weights(), (X.shape[1] + 8.0) * EPS
         norms = (1.0 + added) * FeatureRows(X, canonical=True).squared_norms()
         squares = coef.power(2) if sparse.issparse(coef) else coef**2

@@ -170,8 +170,8 @@ def test_matrix_of_kernel_values_needs_its_diagonal():
         (clf, K, np.ones(3), "a finite number"),
         (clf, K, -np.ones(y.size), "a finite number"),
         (clf, K, np.full(y.size, np.nan), "a finite number"),
-        (of_function, X, np.ones(y.size), "None unless kernel='precomputed'"),
-        (linear, X, np.ones(y.size), "None unless kernel='precomputed'"),
+        (of_function, X, np.ones(y.size), "k.* with kernel='precomputed', and None with others"),
+        (linear, X, np.ones(y.size), "k.* with kernel='precomputed', and None with others"),
     ):
         with pytest.raises(ValueError, match=f"diagonal must be {match}"):
             model.decision_bounds(rows, diagonal)
