@@ -14,7 +14,6 @@ from array import array
 from collections.abc import Iterator
 from itertools import chain, pairwise
 from os import PathLike
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +22,7 @@ from scipy import sparse
 from kpegasos.kernels.base import Kernel
 from kpegasos.kernels.functions import RBF, Linear, Polynomial, Sigmoid
 from kpegasos.utils.boundary import as_indices, checked_vectors, require_numbers
-from kpegasos.utils.files import write_whole
+from kpegasos.utils.files import checked_path, write_whole
 from kpegasos.utils.validation import as_integer, largest_magnitude, optional, shown
 
 #: Kernels that LIBSVM and SVC have, by LIBSVM's names: SVC's name, ours, and the parameters of all.
@@ -304,7 +303,7 @@ def read_libsvm(
     ValueError
         Naming the file, the line and what is wrong there.
     """
-    place = Path(path)
+    place = checked_path(path)
     n_features = optional(as_integer, "n_features", n_features, least=1, most=LARGEST_INT)
     with place.open(encoding="utf-8-sig", errors="replace") as file:
         lines = _Lines(file)

@@ -8,7 +8,6 @@ a model that is loaded has the same bits, and ``warm_start`` and ``partial_fit``
 from __future__ import annotations
 
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from scipy import sparse
 
 from kpegasos.kernels.functions import KERNELS
 from kpegasos.losses.standard import CLASSIFICATION, REGRESSION
-from kpegasos.utils.files import write_whole
+from kpegasos.utils.files import checked_path, write_whole
 from kpegasos.utils.validation import canonical_csr, shown
 
 #: What `load` builds besides scikit-learn's estimators and whatever else skops trusts by itself.
@@ -124,7 +123,7 @@ def load(path: str | PathLike[str]) -> Any:
     ImportError
         Without the package skops.
     """
-    skops, place = require_skops(), Path(path)
+    skops, place = require_skops(), checked_path(path)
     content = place.read_bytes()
     try:
         foreign = _foreign_types(content)

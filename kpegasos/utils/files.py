@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Names of files, and files that are written whole or not at all."""
 
 from __future__ import annotations
 
@@ -11,6 +11,19 @@ from os import PathLike
 from pathlib import Path
 
 from kpegasos.utils.validation import shown
+
+
+def checked_path(path: str | PathLike[str]) -> Path:
+    """Return what names a file as a path.
+
+    Raises
+    ------
+    TypeError
+        If it is no string and no path-like.
+    """
+    if not isinstance(path, str | PathLike):
+        raise TypeError(f"path must be the path of a file, got {shown(path)} instead")
+    return Path(path)
 
 
 def is_stream(path: str | PathLike[str]) -> bool:
@@ -41,7 +54,7 @@ def write_whole(path: str | PathLike[str], parts: Iterable[bytes]) -> None:
     ValueError
         If the path is that of a folder, or of a device.
     """
-    place = Path(os.path.realpath(path))  # a link stays one
+    place = Path(os.path.realpath(checked_path(path)))  # a link stays one
     if place.exists() and not place.is_file():
         raise ValueError(f"path must be the path of a plain file, got {shown(str(path))} instead")
     earlier = place.stat() if place.exists() else None

@@ -337,7 +337,7 @@ def test_bad_paths_are_told_of_and_nothing_is_written(tmp_path):
     X, y, _ = data(2)
     model = classifier().fit(X, y)
     for path, kind, message in (
-        (None, TypeError, "NoneType"),
+        (None, TypeError, "path must be the path of a file, got None instead"),
         ("a\0b", ValueError, "null byte"),
         (tmp_path, ValueError, "path must be the path of a plain file, got "),
         (tmp_path / "no" / "model", FileNotFoundError, "no/model"),
@@ -349,6 +349,6 @@ def test_bad_paths_are_told_of_and_nothing_is_written(tmp_path):
     assert list(tmp_path.iterdir()) == []
     for path in (3, "", "no such file", tmp_path):
         with pytest.raises(
-            (TypeError, ValueError, OSError), match=r"No such f|directory|not '?int"
+            (TypeError, ValueError, OSError), match=r"path must|No such f|directory"
         ):
             PegasosSVC.from_libsvm(path)
