@@ -16,7 +16,8 @@ from kpegasos.playground import __main__ as program
 
 @pytest.fixture
 def server():
-    with program.Server() as running:
+    """A server that has a table in its address."""
+    with program.Server("#state=abc") as running:
         thread = threading.Thread(target=running.serve_forever, args=(0.02,), daemon=True)
         thread.start()
         yield running
@@ -55,9 +56,19 @@ def test_server_changes_nothing_and_knows_its_names(server):
         assert asked(server, "/index.html", Host=f"{name}:{server.server_port}")[0] == 200
 
 
-def test_port_that_will_not_do_is_one_sentence(monkeypatch, capsys):
+def test_server_sends_on_to_the_address_with_the_table(server):
+    status, headers, _ = asked(server, "/")
+    assert (status, headers["Location"]) == (302, "/index.html#state=abc")
+    server.fragment = ""
+    assert asked(server, "/")[2] == (STATIC / "index.html").read_bytes()
+
+
+def test_what_will_not_do_is_one_sentence(tmp_path, monkeypatch, capsys):
+    (tmp_path / "long.csv").write_text("1,2,a\n" * 200_000)
     with program.Server() as taken:
         for arguments, sentence in (
+            ([str(tmp_path / "none.csv")], "No such file"),
+            ([str(tmp_path / "long.csv")], "long.csv must have at most 1048576 characters"),
             (["--port", str(taken.server_port)], "in use"),
             (["--port", "70000"], "0-65535"),
         ):

@@ -32,7 +32,7 @@ const FIRST_PRESET = { name: "moons", n: 200, noise: 0.2, test_share: 0.25, clas
 
 /**
  * @param {any} engine
- * @param {{state?: any, view?: any, t?: number|null, names?: string[]|null, lesson?: number|null,
+ * @param {{state?: any, view?: any, t?: number|null, names?: string[]|null, lesson?: number|null, table?: string,
  *          draw: () => void, keep?: (shown: any) => void}} options
  */
 export function createController(engine, options) {
@@ -66,26 +66,23 @@ export function createController(engine, options) {
   const requests = createRequests({ engine, ui, about, takeData, takeFrame, fail, set });
 
   function start() {
-    const { lesson = null, state, names = null, view, t } = options;
+    const { table, lesson = null, state, names = null, view, t } = options;
     if (state?.points.length) {
       const whole = completeState(state);
       history.reset({ state: whole, view: view ?? viewOf(whole.points), names });
-      Object.assign(ui, { lesson, t: t ?? firstStep() });
+      Object.assign(ui, { lesson, t: t ?? Math.round(epochSteps()) });
     } else if (lesson !== null) {
       openLesson(lesson);
     } else {
       if (state) history.reset({ state: completeState(state), view: DEFAULT_VIEW });
       requests.loadPreset();
-      ui.t = firstStep();
+      if (table !== undefined) requests.actions.loadTable(table);
+      ui.t = Math.round(epochSteps());
     }
     // Nothing of this can be undone, and the address says it already.
     history.reset(history.document);
     clearTimeout(keepTimer);
     ask();
-  }
-
-  function firstStep() {
-    return Math.round(epochSteps());
   }
 
   function epochSteps() {

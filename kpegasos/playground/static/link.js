@@ -30,7 +30,8 @@ export async function decodeLink(fragment) {
     const text = atob(fragment.slice(LINK_KEY.length).replaceAll("-", "+").replaceAll("_", "/"));
     const bytes = Uint8Array.from(text, (character) => character.charCodeAt(0));
     const plain = await throughStream(bytes, new DecompressionStream("deflate-raw"));
-    const { state, view, t, names, lesson } = JSON.parse(new TextDecoder().decode(plain));
+    const { table, state, view, t, names, lesson } = JSON.parse(new TextDecoder().decode(plain));
+    if (typeof table === "string") return { table };
     return Array.isArray(state.points) ? { state, view, t, names, lesson } : null;
   } catch {
     return null;

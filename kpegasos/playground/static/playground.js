@@ -20,7 +20,7 @@ import { createTimeline } from "./timeline.js";
 /**
  * @param {HTMLElement} element that becomes the playground
  * @param {any} engine
- * @param {{state?: any, view?: any, t?: number|null, names?: string[]|null, lesson?: number|null,
+ * @param {{state?: any, view?: any, t?: number|null, names?: string[]|null, lesson?: number|null, table?: string,
  *          embed?: boolean, isWidget?: boolean, keys?: EventTarget, keep?: (shown: any) => void}} [options] what to begin
  *   with; whether panes, curves and time are all; where keys are listened to; what keeps what is shown after each edit
  * @returns {{destroy: () => void, replace: (page: any) => void}}
