@@ -540,7 +540,7 @@ def pairs_work(
         solutions, n_Cs = run.solutions(surface.stopper), surface.Cs.size
         source.close()
         # Cells share the seconds of their run by their working sets.
-        shares = solutions.n_sets + 1.0
+        shares = solutions.work + 1.0
         seconds = run.seconds * shares / max(1.0, shares.sum())
         parts = [slice(k * n_Cs, (k + 1) * n_Cs) for k in range(len(surface.tests))]
         coefs, *others = solutions.coefs, solutions.intercepts, solutions.relative_gaps, seconds

@@ -47,6 +47,7 @@ from kpegasos.rows.base import Evaluated, RowSource
 from kpegasos.solvers.driver import Certifier, OnAccount, alone_with
 from kpegasos.solvers.pegasos import check_task
 from kpegasos.solvers.polish import InteriorPointAscent, sets_for
+from kpegasos.solvers.result import Result
 from kpegasos.solvers.stopping import Interrupted, Stopper, interruptible
 from kpegasos.utils.patience import CutShort, heed, heeding
 from kpegasos.utils.validation import (
@@ -218,7 +219,7 @@ def regularization_path(
             found, evaluations, reason = _by_ascents(
                 problem, rows, values[order], tol, max_epochs, seed, stopper
             )
-        path = _in_order(values, order, found, evaluations, reason, tol)
+        path = _in_order(values, order, weight, found, evaluations, reason, tol)
         stopper.presses_kept = np.inf
     if stopper.interrupted:
         raise Interrupted(path)
@@ -281,15 +282,11 @@ def _by_ascents(
     stopper: Stopper,
 ) -> tuple[Solutions, int, str | None]:
     """Solve values by an ascent each; also kernel values, and the reason to stop before the end."""
-    n_samples, evaluations, before = problem.y.size, 0, None
-    (alphas, coefs, margins), numbers = np.zeros((3, Cs.size, n_samples)), np.zeros((4, Cs.size))
-    intercepts, objectives, bounds, gaps = numbers
-    n_sets = np.zeros(Cs.size, dtype=np.int64)
-    found = Solutions(alphas, coefs, intercepts, margins, objectives, bounds, gaps, n_sets)
-    for number, C in enumerate(Cs.tolist()):
+    n_samples, evaluations, before, found = problem.y.size, 0, None, list[Result]()
+    for C in Cs.tolist():
         reason = stopper.reason()
         if reason is not None:
-            return found.part(0, number), evaluations, reason
+            break
         own = problem._replace(lam=1.0 / (C * n_samples))
         state = new_state(n_samples, rows.image_size, PegasosOptions(average=None), own.lam, seed)
         if before is not None:
@@ -305,33 +302,38 @@ def _by_ascents(
         result, before = ascent.result(), state.loop
         evaluations += state.evaluations
         if result.status in ("max_time", "interrupted") and not result.relative_gap <= tol:
-            return found.part(0, number), evaluations, result.status
-        # The last dual variables may be those of a worse iterate than the one that is returned.
-        alphas[number] = np.minimum(1.0, np.abs(result.coef) / (C * problem.weight))
-        coefs[number], margins[number] = result.coef, result.margins
-        intercepts[number], objectives[number] = result.intercept, result.objective
-        bounds[number], gaps[number] = result.dual_bound, result.relative_gap
-    return found, evaluations, None
+            reason = result.status
+            break
+        found.append(result)
+    names = ("coef", "intercept", "margins", "objective", "dual_bound", "relative_gap", "n_steps")
+    columns = [np.array([getattr(result, name) for result in found]) for name in names]
+    return Solutions(*columns), evaluations, reason
 
 
 def _in_order(
     Cs: np.ndarray,
     order: np.ndarray,
+    weight: np.ndarray,
     solutions: Solutions,
     evaluations: int,
     reason: str | None,
     tol: float,
 ) -> RegularizationPath:
     """Put those that are solved, in their order, into that of ``Cs``."""
-    n_solved = solutions.objectives.size
-    filled: list[Any] = []
-    for part in solutions[:-1]:
-        whole = np.full((Cs.size, *part.shape[1:]), np.nan if part.ndim == 1 else 0.0)
-        whole[order[:n_solved]] = part
-        filled.append(whole)
-    reached = n_solved == Cs.size and bool((filled[-1] <= tol).all())
+    solved = order[: solutions.objectives.size]
+    numbers = np.full((4, Cs.size), np.nan)
+    coefs, margins, alphas = np.zeros((3, Cs.size, weight.size))
+    arrays = coefs, numbers[0], margins, *numbers[1:]
+    for whole, part in zip(arrays, solutions, strict=False):
+        if solved.size:
+            whole[solved] = part
+    # The last dual variables of a run may be those of a worse iterate than the one of its model.
+    most = Cs[:, None] * weight
+    np.divide(np.abs(coefs), most, out=alphas, where=most > 0.0)
+    reached = bool((numbers[3] <= tol).all())
     status = reason or ("tolerance" if reached else "completed")
-    return RegularizationPath(*[Cs, *filled, evaluations, status])
+    found: list[Any] = [Cs, np.minimum(1.0, alphas), *arrays, evaluations, status]
+    return RegularizationPath(*found)
 
 
 class Solutions(NamedTuple):
@@ -339,8 +341,6 @@ class Solutions(NamedTuple):
 
     Attributes
     ----------
-    alphas : ndarray of shape (n_solved, n_samples)
-        Dual variables β in [0, 1].
     coefs : ndarray of shape (n_solved, n_samples)
         Signed coefficients: ``f(x) = Σ_j coef_j k(x_j, x) + intercept``.
     intercepts : ndarray of shape (n_solved,)
@@ -348,22 +348,17 @@ class Solutions(NamedTuple):
         ``f(x_i)``, of examples that are held out as well.
     objectives, dual_bounds, relative_gaps : ndarray of shape (n_solved,)
         The gaps have their rounding in them.
-    n_sets : ndarray of shape (n_solved,), int64
-        Working sets.
+    work : ndarray of shape (n_solved,)
+        Working sets, or steps.
     """
 
-    alphas: np.ndarray
     coefs: np.ndarray
     intercepts: np.ndarray
     margins: np.ndarray
     objectives: np.ndarray
     dual_bounds: np.ndarray
     relative_gaps: np.ndarray
-    n_sets: np.ndarray
-
-    def part(self, first: int, last: int) -> Solutions:
-        """Return some of the cells."""
-        return Solutions(*(array[first:last] for array in self))
+    work: np.ndarray
 
 
 _INDEFINITE = (
@@ -512,11 +507,9 @@ class PathRun:
             evaluated = Evaluated(coefs[k], margins[k], sums[0], None, *sums[1:])
             certified = self._certified(first + k, evaluated, stopper)
             margins[k], (objectives[k], bounds[k], gaps[k]) = certified
-        alphas = np.minimum(1.0, coefs * (path.lams[cells] * path.label.size)[:, None])
         coefs *= path.signed[path.folds[cells]]
         intercepts = self._view.kernel_offset * coefs.sum(axis=1)
-        found = coefs, intercepts, margins, objectives, bounds, gaps, n_sets.astype(np.int64)
-        return Solutions(alphas, *found)
+        return Solutions(coefs, intercepts, margins, objectives, bounds, gaps, n_sets)
 
     def _certified(
         self, cell: int, evaluated: Evaluated, stopper: Stopper | None
