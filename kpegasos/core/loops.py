@@ -178,18 +178,18 @@ def primal_steps(  # noqa: PLR0915 (written out for the reason above)
                 status = NEED_ROW
                 break
             counters[ROW_HITS] += used
-            added = pulls[b] * increment
+            alpha, stamps = state.alpha[i], state.stamps[i]
+            stamp = _gained(stamps, pulls[b] * increment * clock)
+            added = _gained(alpha, pulls[b] * increment)
             signed = added * all_signed[i]
             if projection:
                 scalars[SQUARED_NORM] += signed * (
                     2.0 * inner(view, image, i) + signed * view.squared_norms[i]
                 )
-            alpha = state.alpha[i]
-            state.alpha[i] = alpha + added
-            state.stamps[i] += added * clock
+            state.alpha[i], state.stamps[i] = alpha + added, stamps + stamp
             size = scalars[SIZE] + (abs(alpha + added) - abs(alpha)) * abs(all_signed[i])
             scalars[SIZE], scalars[LARGEST_SIZE] = size, max(size, scalars[LARGEST_SIZE])
-            add_row(view, image, state.stamped_image, i, signed, signed * clock)
+            add_row(view, image, state.stamped_image, i, signed, stamp * all_signed[i])
         if status == NEED_ROW:
             break
         counters[BATCH_OFFSET] = UNTESTED
@@ -205,6 +205,12 @@ def primal_steps(  # noqa: PLR0915 (written out for the reason above)
             break
     scalars[SCALE], scalars[CLOCK] = scale, clock
     return status, position
+
+
+@compiled(fastmath=False, inner=True)
+def _gained(total: float, added: float) -> float:
+    """What a sum has more than before: rounded, as tiles of draws see it."""
+    return (total + added) - total
 
 
 @compiled(inner=True)

@@ -27,9 +27,10 @@ def promised(X, k, model, n_new):
     (n, d), pairs = X.shape, k * (k - 1) // 2
     linear, is_sparse = isinstance(model, LinearPegasosSVC), sparse.issparse(X)
     size = sum(part.nbytes for part in ((X.data, X.indices, X.indptr) if is_sparse else (X,)))
-    in_work = 3 * min(size, 8192 * d)
+    looked_at = size / n * n_new if n_new else size
+    in_work = 3 * min(looked_at, 8192 * d)
     if is_sparse or linear:
-        in_work = 3 * min(size, 16 * MEBIBYTE) + 16 * d
+        in_work = 3 * min(looked_at, 16 * MEBIBYTE) + 16 * d
     if n_new:
         total = 16 * n_new * max(pairs, k + 1) + min(64 * MEBIBYTE, 32 * n_new * pairs) + in_work
         if linear:

@@ -13,6 +13,7 @@ from kpegasos.core.problem import primal
 from kpegasos.core.state import AVERAGES
 from kpegasos.rows.cached import CachedRows
 from kpegasos.rows.gram import GramRows
+from kpegasos.utils import tuning
 
 X, LABELS = make_blobs(1800, centers=3, n_features=20, cluster_std=6.0, random_state=0)
 X = X.astype(np.float32)
@@ -69,6 +70,20 @@ def test_projection_with_large_c_has_the_objective_of_its_coefficients(average, 
     own = primal(margins, result.coef @ margins, task)
     assert_allclose(result.objective, own, rtol=1e-9)
     assert_allclose(result.margins, margins, rtol=1e-6, atol=1e-6 * np.abs(margins).max())
+
+
+def test_margins_of_a_run_with_projection_do_not_follow_its_slices(monkeypatch):
+    """Counts are no integers there: a tile of draws used to round what they gain otherwise."""
+    found = []
+    monkeypatch.setattr(tuning, "TILED_ABOVE_ADDITIONS", 300)
+    for draws in (7, 13, 1 << 20):
+        for name in ("FIRST_SLICE", "FEWEST_DRAWS", "MOST_DRAWS"):
+            monkeypatch.setattr(tuning, name, draws)
+        source = make_cached(cache_mb=2.5)
+        found.append(pegasos(TASK, source, epochs=3, projection=True, random_state=0))
+    for other in found[1:]:
+        assert_array_equal(other.alpha, found[0].alpha)
+        assert_array_equal(other.margins, found[0].margins)
 
 
 # --- ties: margins that are 1 but for rounding ----------------------------------------------------
