@@ -52,6 +52,10 @@ FIT_OF = {
     "SMALL_WORKING_SET": "digits",
     "EXAMPLES_OF_A_MEMBER": "polished",
     "WORKING_SETS_OF_A_ROUND": "polished",
+    "BLOCKS_FROM": "polished",
+    "EXAMPLES_OF_A_BLOCK": "polished",
+    "BLOCK": "polished",
+    "VALUES_AFTER_BLOCKS": "polished",
     "ROWS_AT_ONCE": "polished",
     "MEMORY_WORK": "polished",
 }

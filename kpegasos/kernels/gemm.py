@@ -506,24 +506,60 @@ class PackedKernel:
         products, squared_norms = self._matrix.products(rows), self._added(squared_norms)
 
         def some(begin: int, end: int) -> None:
-            columns = out[:, begin - first : end - first]
-            self._write_range(products, squared_norms, begin, end, columns, places)
+            for left, right, tile in self._tiles(products, squared_norms, begin, end):
+                out[:, left - first : right - first][places] = tile
 
-        width = self._matrix.width
-        n_panels = -(-last // width) - first // width
-        threads = threads_for(rows.shape[0] * (last - first) * self._matrix.n_features)
-        parallel_for(some, aligned_ranges(first, last, width, -(-n_panels // threads)))
+        work = rows.shape[0] * (last - first) * self._matrix.n_features
+        self._share(some, first, last, work)
 
-    def _write_range(
+    def each_tile(
         self,
-        products: Products,
+        rows: np.ndarray,
         squared_norms: np.ndarray,
+        use: Callable[[int, np.ndarray], None],
         first: int,
         last: int,
-        out: np.ndarray,
-        places: Any,
     ) -> None:
-        """Write a range on one thread, by tiles that stay in a processor's cache."""
+        """Have the kernel values of some rows against a range of the examples used, and not kept.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n_rows, n_features)
+        squared_norms : ndarray of shape (n_rows,)
+        use : callable
+            ``use(begin, tile)`` is called for each part of the range, on several threads; the tile,
+            of shape (n_rows, n_columns), is in a processor's cache.
+        first, last : int
+            The range.
+
+        Raises
+        ------
+        ValueError
+            If shapes do not fit together.
+        """
+        require_range("first and last", first, last, self.n_samples)
+        require_shape("squared_norms", squared_norms, rows.shape[:1])
+        products, squared_norms = self._matrix.products(rows), self._added(squared_norms)
+
+        def some(begin: int, end: int) -> None:
+            for left, _, tile in self._tiles(products, squared_norms, begin, end):
+                use(left, tile)
+
+        self._share(some, first, last, rows.size * (last - first))
+
+    def _share(
+        self, some: Callable[[int, int], None], first: int, last: int, multiplications: float
+    ) -> None:
+        """Call a function with ranges of the examples, on as many threads as are worth it."""
+        width = self._matrix.width
+        n_panels = -(-last // width) - first // width
+        threads = threads_for(multiplications)
+        parallel_for(some, aligned_ranges(first, last, width, -(-n_panels // threads)))
+
+    def _tiles(
+        self, products: Products, squared_norms: np.ndarray, first: int, last: int
+    ) -> Iterator[tuple[int, int, np.ndarray]]:
+        """Compute kernel values of a range by tiles that stay in a processor's cache."""
         n_rows, width = squared_norms.size, self._matrix.width
         n_panels = max(1, tuning.HOT_BYTES // (width * n_rows * self._norms.itemsize))
         # An odd number: rows a power of two apart compete for the same few lines of a cache.
@@ -534,7 +570,7 @@ class PackedKernel:
             heed(n_rows * (end - begin))
             tile = scratch[: n_rows * (end - begin)].reshape(n_rows, end - begin)
             self.write_tile(products, squared_norms, begin, end, tile)
-            out[:, begin - first : end - first][places] = tile
+            yield begin, end, tile
 
     def products(self, rows: np.ndarray) -> Products:
         """Return products of the examples with some rows, for `write_tile`."""

@@ -10,7 +10,7 @@ sums over values in float64 are in `kpegasos.kernels.exact`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from copy import copy
 from typing import Any, ClassVar
 
@@ -452,12 +452,9 @@ class KernelMatrix:
         """
         last = self.n_samples if last is None else last
         if self._places is not None and self._whole is not None:
-            chosen = self._places[first:last]
-            ends = (np.flatnonzero(np.diff(chosen) != 1) + 1).tolist()
-            for begin, end in zip([0, *ends], [*ends, chosen.size], strict=True):
-                if begin < end:
-                    start = int(chosen[begin])
-                    self._whole.write(left, out[:, begin:end], start, start + end - begin, places)
+            for begin, start, size in self._ranges(first, last):
+                columns = out[:, begin - first : begin - first + size]
+                self._whole.write(left, columns, start, start + size, places)
             return
         if self.can_pack:
             self.packed().write(*left, out, first, last, places)
@@ -514,10 +511,63 @@ class KernelMatrix:
             self._write_from_products(members, out, slice(first, last), places)
         return int(members.size * (last - first))
 
-    def block(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """Return kernel values of some examples against some others (indices)."""
+    @property
+    def can_pass(self) -> bool:
+        """Whether `pass_rows` has the values that are handed out."""
+        return self.can_pack and self.products is None and self.work_dtype == self.dtype
+
+    def pass_rows(self, members: np.ndarray, use: Callable[[int, np.ndarray], None]) -> int:
+        """Have the kernel rows of some examples used tile by tile, and written nowhere.
+
+        Parameters
+        ----------
+        members : ndarray of int
+        use : callable
+            ``use(begin, tile)`` with values of shape (n_members, n_columns) against the examples
+            from ``begin`` on; on several threads.
+
+        Returns
+        -------
+        int
+            How many kernel values were computed.
+        """
+        packed, left = (self._whole or self).packed(), self.own(members)
+        for begin, start, size in self._ranges(0, self.n_samples):
+            move = begin - start
+
+            def here(first: int, tile: np.ndarray, move: int = move) -> None:
+                use(first + move, tile)
+
+            packed.each_tile(*left, here, start, start + size)
+        return int(members.size * self.n_samples)
+
+    def _ranges(self, first: int, last: int) -> Iterator[tuple[int, int, int]]:
+        """Cut a range of the examples into ranges of the whole: where each begins, there, its size.
+
+        Those of two classes of sorted examples are two.
+        """
+        if self._places is None:
+            yield first, first, last - first
+            return
+        chosen = self._places[first:last]
+        ends = (np.flatnonzero(np.diff(chosen) != 1) + 1).tolist()
+        for begin, end in zip([0, *ends], [*ends, chosen.size], strict=True):
+            if begin < end:
+                yield first + begin, int(chosen[begin]), end - begin
+
+    def block(
+        self, left: np.ndarray, right: np.ndarray, out: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return kernel values of some examples against some others, in memory that may be given.
+
+        Parameters
+        ----------
+        left, right : ndarray of int
+        out : ndarray of shape (n_left, n_right), default=None
+            Used where the examples are packed.
+        """
         if self.can_pack:
-            values = np.empty((left.size, right.size), self.dtype)
+            values = np.empty((left.size, right.size), self.dtype) if out is None else out
             packed = self._pack(right.size, lambda part: self.own(right[part]))
             packed.write(*self.own(left), values)
             return values

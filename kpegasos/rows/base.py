@@ -43,6 +43,7 @@ from kpegasos.kernels.decision import Kept, gram_decision, kernel_decision
 from kpegasos.kernels.exact import errors_of_sums, exact_products
 from kpegasos.kernels.matrix import KernelMatrix
 from kpegasos.rows.budget import Grant
+from kpegasos.utils import tuning
 from kpegasos.utils.boundary import checked_vectors, require_numbers
 from kpegasos.utils.threads import cached_property
 from kpegasos.utils.validation import (
@@ -423,6 +424,9 @@ class RowSource(ABC):
         Rows that `ensure_rows` can hold at a time; 0 where rows cannot be asked for one by one.
     positive_definite : bool
         Whether the kernel is positive semi-definite, so that duality gaps are certificates.
+    block_size : int
+        Examples of a block of violators (`kpegasos.solvers.polish`), of which `block` has the
+        kernel matrix; 0 where dual ascent does without.
     computes_as_asked : bool
         Whether a loop waits for kernel values. Before those of a step `advance` may raise
         `kpegasos.utils.patience.CutShort`.
@@ -446,6 +450,7 @@ class RowSource(ABC):
 
     image_kind: str = "margins"
     row_capacity: int = 0
+    block_size: int = 0
     computes_as_asked: bool = False
     pace: float = math.inf
     is_costly: bool = False
@@ -534,6 +539,33 @@ class RowSource(ABC):
         """Compute kernel rows of some examples, at most `row_capacity`; return a view."""
         raise NotImplementedError(f"{type(self).__name__} holds no kernel rows")
 
+    def block(self, members: np.ndarray) -> KernelView:
+        """Have the kernel matrix of some examples, until rows are asked for again.
+
+        Parameters
+        ----------
+        members : ndarray of int64
+            At most `block_size` examples.
+
+        Returns
+        -------
+        KernelView
+            Of these examples alone, in this order.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no blocks")
+
+    def add_rows(self, members: np.ndarray, increments: np.ndarray, image: np.ndarray) -> None:
+        """Add multiples of kernel rows to an image; the order of each sum is that of the members.
+
+        Parameters
+        ----------
+        members : ndarray of int64
+        increments : ndarray of shape (n_members,), float64
+        image : ndarray of shape (n_samples,), float64
+            Modified in place.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no blocks")
+
     # --- a free intercept, of rows with a constant feature ---
 
     @cached_property
@@ -607,6 +639,21 @@ def may_be_definite(diagonal: np.ndarray) -> bool:
 def most_scaling(lam: float) -> float:
     """Return the largest constant feature beside which margins keep their digits."""
     return (_MOST_LOST * lam / _EPS) ** 0.5
+
+
+def block_size(values: KernelMatrix) -> int:
+    """Choose how many examples a block of violators has; 0 for none. It depends on no budget."""
+    n_samples = values.n_samples
+    if n_samples < tuning.BLOCKS_FROM or not values.can_pass:
+        return 0
+    return min(tuning.BLOCK, n_samples // tuning.EXAMPLES_OF_A_BLOCK)
+
+
+def block_view(rows: KernelSource, members: np.ndarray, matrix: np.ndarray) -> KernelView:
+    """Return the view of a block, of whose kernel values this is the matrix."""
+    size, norms = members.size, rows.squared_norms()[members]
+    ticks = np.zeros(size, dtype=np.int64)
+    return KernelView.of(matrix, np.arange(size), ticks, norms, rows.kernel_offset)
 
 
 class KernelSource(RowSource):

@@ -22,9 +22,9 @@ from kpegasos.core.state import (
     Examples,
     absorb_scale,
 )
-from kpegasos.core.views import KernelView, add_rows_together
+from kpegasos.core.views import KernelView, add_range, add_rows_together
 from kpegasos.kernels.matrix import KernelMatrix
-from kpegasos.rows.base import KernelSource, Steps, may_be_definite
+from kpegasos.rows.base import KernelSource, Steps, block_size, block_view, may_be_definite
 from kpegasos.rows.budget import (
     array_of,
     budget_mb,
@@ -255,6 +255,14 @@ class RowCache:
         """Count anew what is computed again."""
         self._computed[:] = False
         self._again = 0
+
+    def matrix(self, members: np.ndarray) -> np.ndarray:
+        """Compute the kernel matrix of some examples, in the memory of the rows, which are lost."""
+        self.forget()
+        size = members.size
+        memory = self.view.values.reshape(-1)[: size * size].reshape(size, size)
+        self.evaluations += memory.size
+        return self._values.block(members, members, memory)
 
     def close(self) -> None:
         """Give the memory up; the view is not to be used any more."""
@@ -505,6 +513,8 @@ class CachedRows(KernelSource):
             max(1, work_rows),
         )
         self.row_capacity = self._cache.row_capacity
+        size = block_size(values)
+        self.block_size = size if size**2 <= self.row_capacity * self.n_samples else 0
         self._tiles: TiledSteps | None = None
         work = work_rows * self.n_samples * values.dtype.itemsize
         pays = work >= tuning.FEWEST_ROWS**2 * scored_bytes(values)
@@ -553,6 +563,21 @@ class CachedRows(KernelSource):
     def ensure_rows(self, members: np.ndarray, t: int) -> KernelView:
         """Return a view that holds the rows of some examples, computed if need be."""
         return self._cache.ensure(members, t)
+
+    def block(self, members: np.ndarray) -> KernelView:
+        """Compute the kernel matrix of some examples in the memory of the rows, which are lost."""
+        return block_view(self, members, self._cache.matrix(members))
+
+    def add_rows(self, members: np.ndarray, increments: np.ndarray, image: np.ndarray) -> None:
+        """Add multiples of kernel rows that are computed for it, and not kept, to an image."""
+        rows, nothing, offset = np.arange(members.size), increments[:0], self.kernel_offset
+
+        def use(begin: int, tile: np.ndarray) -> None:
+            part = image[begin : begin + tile.shape[1]]
+            ends, stamps = (0, part.size), (part, nothing)
+            add_range(tile, tile[:0], rows, increments, increments, offset, *ends, *stamps)
+
+        self._cache.evaluations += self._values.pass_rows(members, use)
 
     def look_ahead(self, done: int, batch_size: int) -> int:
         """Return how many draws beyond ``stop`` are of use when ``done`` draws have been made."""

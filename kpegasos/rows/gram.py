@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from kpegasos.core.state import Examples
-from kpegasos.core.views import KernelView
+from kpegasos.core.views import KernelView, add_rows_together
 from kpegasos.kernels import gemm
 from kpegasos.kernels.base import InnerProductKernel
 from kpegasos.kernels.matrix import KernelMatrix
@@ -15,6 +15,8 @@ from kpegasos.rows.base import (
     Evaluated,
     KernelSource,
     Steps,
+    block_size,
+    block_view,
     may_be_definite,
     run_loop,
 )
@@ -68,6 +70,7 @@ class GramRows(KernelSource, unchanging=True):
         self.row_capacity = self.n_samples
         self.gram = np.ascontiguousarray(gram)
         self.rounding, self.exact = rounding, exact
+        self.block_size = 0 if exact is None else block_size(exact)
         self._view = KernelView.of(
             self.gram,
             np.arange(self.n_samples),
@@ -143,6 +146,16 @@ class GramRows(KernelSource, unchanging=True):
     def ensure_rows(self, members: np.ndarray, t: int) -> KernelView:
         """Return all kernel rows."""
         return self._view
+
+    def block(self, members: np.ndarray) -> KernelView:
+        """Take the kernel matrix of some examples."""
+        return block_view(self, members, self.gram[np.ix_(members, members)])
+
+    def add_rows(self, members: np.ndarray, increments: np.ndarray, image: np.ndarray) -> None:
+        """Add multiples of kernel rows to an image."""
+        kept = self.gram, self.gram[:0], members
+        images = self.kernel_offset, image, increments[:0]
+        add_rows_together(*kept, increments, increments, *images)
 
     def settle(self, evaluated: Evaluated, examples: Examples, *, losses: bool = True) -> Evaluated:
         """Evaluate an iterate again, unless the values that takes have been given up."""

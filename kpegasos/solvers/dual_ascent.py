@@ -2,15 +2,23 @@
 
 Not Pegasos: it maximises the dual exactly in one coordinate at a time (Hsieh et al. 2008; MPB 2011
 calls it SDCA) and converges linearly, on the same rows and judged by the same certificate.
+
+On features an interior point method can go on: steps of single coordinates creep where features
+differ in size, where they are large, or where they share a large mean. Newton's do not know the
+scale of a feature. They solve systems of as many unknowns as there are features (or examples, if
+these are fewer), some ten to twenty in all.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.linalg import lapack
 
+from kpegasos.core import interior
 from kpegasos.core.certificate import limits_of, start_ascent
 from kpegasos.core.draws import IndexStream
 from kpegasos.core.loops import dual_steps
@@ -19,6 +27,7 @@ from kpegasos.core.small_runs import MOST_INHERITED
 from kpegasos.core.state import (
     INHERITED,
     SIZE,
+    STEPS,
     Examples,
     Iterate,
     LoopParameters,
@@ -29,11 +38,13 @@ from kpegasos.core.state import (
 )
 from kpegasos.losses import is_hinge
 from kpegasos.losses.base import bests
-from kpegasos.rows.base import Algorithm, Evaluated, RowSource
+from kpegasos.rows.base import Algorithm, Evaluated, Factor, RowSource
 from kpegasos.solvers.driver import SolverRun, alone_with, run_to_end
 from kpegasos.solvers.pegasos import PegasosRun, check_task
 from kpegasos.solvers.result import Result
 from kpegasos.solvers.stopping import Stopper
+from kpegasos.utils import tuning
+from kpegasos.utils.patience import CutShort, heed, heeding
 from kpegasos.utils.validation import as_integer, as_number, draw_seed, optional
 
 INDEFINITE = (
@@ -267,3 +278,273 @@ class DualAscent(SolverRun):
         evaluation = self._certifier.evaluate(evaluated)
         if evaluation.objective < self.evaluate()[1].objective:
             self._best = evaluation
+
+
+class InteriorPointAscent(DualAscent):
+    """Dual ascent that goes over to an interior point method where that is expected to be faster.
+
+    Systems are expected to take so many passes over the data as the rows say. Small ones are solved
+    at once. Otherwise single coordinates go first; when the gap does not fall fast enough for them
+    to be done in that many passes, or they are not done by then, Newton steps begin afresh. Where
+    rounding leaves these without success, single coordinates go on.
+    """
+
+    _newton: NewtonSteps | None = None
+    _failed = False
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        passes = self.rows.factor_passes()
+        self._patience = 12.0 * passes
+        # Of more columns than examples the factor takes longer than all systems together.
+        is_tall = self.rows.image_size <= self.rows.n_samples + 1
+        self._at_once = is_tall and passes * self.rows.n_samples <= tuning.SMALL_SYSTEM
+        self._gaps: list[float] = []
+        self._goal_factor = 0.9
+
+    def advance_to_checkpoint(self, stopper: Stopper) -> str | None:
+        """Go on for one epoch of single coordinates, or for some Newton steps."""
+        if self._newton is None and not self._failed and self._is_due():
+            self.evaluate()  # may be the best for long, and steps begin elsewhere
+            with self.on_account():
+                factor = self.rows.factor()
+                self._failed = factor is None
+                if factor is not None:
+                    self._newton = NewtonSteps(self.problem, factor)
+        if self._newton is None:
+            return super().advance_to_checkpoint(stopper)
+        return self._solve(self._newton, stopper)
+
+    def record(self) -> None:
+        """Add a record, and note the gap that is left."""
+        super().record()
+        objective = self.evaluate()[1].objective
+        self._gaps.append(self._gap / objective if objective > 0.0 else math.nan)
+
+    def _is_due(self) -> bool:
+        """Return whether Newton steps are expected to be done before single coordinates."""
+        if self._at_once or not math.isfinite(self._patience):
+            return self._at_once
+        epochs = len(self._gaps)
+        if epochs < 3:
+            return False
+        fall = math.log(self._gaps[-3] / self._gaps[-1]) / 2.0 if self._gaps[-1] > 0.0 else math.inf
+        if not fall > 0.0:
+            return True
+        tol = self._certifier.tol or np.finfo(np.float64).eps
+        return epochs + math.log(max(1.0, self._gaps[-1] / tol)) / fall > self._patience
+
+    def _solve(self, newton: NewtonSteps, stopper: Stopper) -> str | None:
+        """Go on for some Newton steps, and make the point that they have come to the state's."""
+        reason, loop, best = None, self.state.loop, self._best
+        goal = self._goal_factor * (self._certifier.tol or np.finfo(np.float64).eps)
+        with self.on_account(), np.errstate(all="ignore"):
+            try:
+                with heeding(stopper.lasts):
+                    for _ in range(16):  # as many as a solution takes, and a few
+                        heed()
+                        if not newton.step():
+                            break
+                        loop.counters[STEPS] += self.problem.y.size
+                        if newton.has_reached(goal):
+                            self._goal_factor *= 0.1  # should rounding leave the gap above tol
+                            break
+            except CutShort:
+                reason = stopper.reason()
+            beta = newton.beta
+            if (beta is None or reason is not None) and (
+                best is None or newton.lowest < best.objective
+            ):
+                beta = newton.best
+            if beta is not None:
+                loop.alpha[:] = beta
+                loop.image[:] = self.rows.sums(beta * self.examples.signed)
+                self._place_intercept(newton.vector[-1])
+        if newton.failed:
+            self._newton, self._failed = None, True
+        return reason or stopper.reason()
+
+    def _place_intercept(self, last: float) -> None:
+        """Have a free intercept be that of Newton's steps, whose weight of the constant this is."""
+        if self.problem.free_intercept:
+            rows, loop = self.rows, self.state.loop
+            wanted = rows.kernel_offset**0.5 * last * self.problem.lam * self.problem.y.size
+            self.shift = wanted - rows.kernel_offset * float(loop.alpha @ self.examples.signed)
+            rows.move_image(loop.image, self.shift, self.shift)
+
+
+class NewtonSteps:
+    """An interior point method for the dual: `kpegasos.core.interior`, and its systems.
+
+    Parameters
+    ----------
+    problem : Problem
+    factor : Factor
+
+    Attributes
+    ----------
+    vector : ndarray of shape (factor.size,)
+        w, the weight of the constant feature last.
+    beta : ndarray of shape (n_samples,) or None
+        Dual variables within the box that may have the gap wanted, if there are any yet.
+    best : ndarray of shape (n_samples,) or None
+        Those within the box whose own w has the lowest objective so far, if there are any yet.
+    lowest : float
+        That objective, as computed.
+    failed : bool
+        Whether there are no more digits to gain.
+    """
+
+    def __init__(self, problem: Problem, factor: Factor) -> None:
+        self._factor = factor
+        self._weight, self._signed = problem.weight, problem.examples.signed
+        self._curvature = 1.0 / (problem.lam * problem.y.size)
+        # That which regularises w, 1/κ; a free intercept is the multiplier of Σ β_i ω_i s_i = 0.
+        self._ridge = np.full(factor.size, problem.lam * problem.y.size)
+        self._is_free = problem.free_intercept
+        if self._is_free:
+            self._ridge[-1] = 0.0
+            self._constant = float(factor.margins(np.eye(1, factor.size, factor.size - 1)[0])[0])
+        self._point = interior.start(self._weight, 0.1, 0.5)
+        self.vector = np.zeros(factor.size)
+        self._own_vector = self._vector_of(self._point.beta)
+        self._inverse, self._right = np.empty((2, self._weight.size))
+        self.beta: np.ndarray | None = None
+        self.best: np.ndarray | None = None
+        self.lowest = math.inf
+        self.failed = False
+        self._best_gap = self._best_difference = self._mismatch = math.inf
+        self._idle, self._faces = 0, 0
+
+    def step(self) -> bool:
+        """Make a predictor and a corrector step; false if none is left."""
+        point, inverse, right = self._point, self._inverse, self._right
+        total = interior.inverse_barrier(point, inverse)
+        gram = self._factor.gram(inverse * self._signed**2)
+        solve = self._solver(gram)
+        if solve is None:
+            return False
+        lag = self._ridge * (self._own_vector - self.vector)
+        if self._is_free:
+            lag[-1] = self._constant * float(self._signed @ point.beta)
+        change = solve(lag - self._sums(inverse * point.gradient))
+        predicted = self._products(change)
+        target = interior.correct(point, inverse, predicted, total, right)
+        change = solve(lag + self._sums(inverse * right))
+        products = self._products(change)
+        share = interior.move(point, inverse, predicted, products, right, target)
+        self.vector = self.vector + share * change
+        self._own_vector = self._vector_of(point.beta)
+        self._judge()
+        return not self.failed
+
+    def has_reached(self, goal: float) -> bool:
+        """Return whether `beta` has a relative gap of at most this; the point moves on towards it.
+
+        Parameters
+        ----------
+        goal : float
+        """
+        if not self._gap <= 10.0 * goal:  # too far for a face of the box
+            return False
+        self.beta = self._on_face()
+        if self._gap_at(self.beta)[0] <= goal:
+            return True
+        gap, gradient = self._gap_at(self._point.beta, self._own_vector)
+        self.beta = np.minimum(1.0, self._point.beta)
+        if gap <= goal:
+            self._faces += 1
+            return self._faces >= 4  # rather than taken as it is
+        mismatch = float(np.abs(gradient - self._point.gradient).max())
+        if mismatch > 0.5 * self._mismatch:
+            # Rounding keeps w from becoming that of β: let it be so by definition.
+            self._point = interior.replace_gradient(self._point, gradient)
+            self.vector, mismatch = self._own_vector, math.inf
+        self._mismatch = mismatch
+        return False
+
+    def _judge(self) -> None:
+        """Note whether the gap that the point seems to have falls."""
+        own = self._own_vector
+        gradient = self._point.gradient
+        norm = 0.5 * float(self._ridge @ self.vector**2)
+        primal = norm - float(np.minimum(gradient, 0.0).sum())
+        dual = float(self._weight @ self._point.beta) - 0.5 * float(self._ridge @ own**2)
+        self._gap = (primal - dual) / primal
+        # Where the optimum is small, both objectives fall long before they are near each other.
+        falls = self._gap < 0.9 * self._best_gap or primal - dual < 0.9 * self._best_difference
+        self._idle = 0 if falls else self._idle + 1
+        self._best_gap = min(self._best_gap, self._gap)
+        self._best_difference = min(self._best_difference, primal - dual)
+        # After so many steps without a better gap rounding allows no more.
+        self.failed = self._idle >= 10 or not math.isfinite(self._gap)
+        if self._gap < 1.0:  # β itself may make a model
+            self._gap_at(np.minimum(1.0, self._point.beta))
+
+    def _gap_at(
+        self, beta: np.ndarray, vector: np.ndarray | None = None
+    ) -> tuple[float, np.ndarray]:
+        """Find the relative gap of some β with its own w, and the gradient; keep the best."""
+        vector = self._vector_of(beta) if vector is None else vector
+        gradient = self._products(vector) - self._weight
+        norm = 0.5 * float(self._ridge @ vector**2)
+        loss = -float(np.minimum(gradient, 0.0).sum())
+        objective = (norm + loss) / self._weight.size
+        if objective < self.lowest:
+            self.best, self.lowest = beta.copy(), objective
+        return (2.0 * norm + loss - float(self._weight @ beta)) / (norm + loss), gradient
+
+    def _on_face(self) -> np.ndarray:
+        """Move β to the bounds that they are going to; the others make up for it."""
+        beta, room, low, high, _ = self._point
+        at_low = (beta < 0.5) & (beta / _typical(beta) < low / _typical(low))
+        at_high = (beta >= 0.5) & (room / _typical(room) < high / _typical(high))
+        forced = np.where(at_low, -beta, np.where(at_high, room, 0.0))
+        interior.inverse_barrier(self._point, self._inverse)
+        self._inverse[at_low | at_high] = 0.0
+        gram = self._factor.gram(self._inverse * self._signed**2)
+        solve = self._solver(gram) if gram is not None else None
+        if solve is not None:
+            forced -= self._inverse * self._products(solve(self._sums(forced)))
+        moved = beta + forced
+        moved[at_low], moved[at_high] = 0.0, 1.0
+        return np.asarray(np.clip(moved, 0.0, 1.0))
+
+    def _solver(self, matrix: np.ndarray) -> Callable[[np.ndarray], np.ndarray] | None:
+        """Solutions of ``(ridge + matrix) x = r``; None if there are numbers that are none."""
+        matrix.flat[:: len(matrix) + 1] += self._ridge
+        lower, info = lapack.dpotrf(matrix, lower=1)
+        if info == 0:
+            return lambda right: np.asarray(lapack.dpotrs(lower, right, lower=1)[0])
+        diagonal = matrix.diagonal()  # of a free intercept zero where all β are at their bounds
+        size = 1.0 / np.sqrt(np.where(diagonal == 0.0, np.inf, diagonal))
+        scaled = matrix * size[:, None] * size
+        if not np.isfinite(scaled).all():
+            self.failed = True
+            return None
+        ridge = np.finfo(np.float64).eps
+        while info != 0:  # until rounding leaves it positive definite
+            ridge *= 10.0
+            scaled.flat[:: len(scaled) + 1] = 1.0 + ridge
+            lower, info = lapack.dpotrf(scaled, lower=1)
+        return lambda right: size * np.asarray(lapack.dpotrs(lower, size * right, lower=1)[0])
+
+    def _products(self, vector: np.ndarray) -> np.ndarray:
+        """Compute ``A @ vector``."""
+        return self._signed * self._factor.margins(vector)
+
+    def _sums(self, coef: np.ndarray) -> np.ndarray:
+        """Compute ``Aᵀ @ coef``."""
+        return self._factor.sums(self._signed * coef)
+
+    def _vector_of(self, beta: np.ndarray) -> np.ndarray:
+        """Compute the w of some β."""
+        vector = self._curvature * self._sums(beta)
+        if self._is_free:
+            vector[-1] = self.vector[-1]
+        return vector
+
+
+def _typical(values: np.ndarray) -> float:
+    """Return size of those among positive values that are not small."""
+    return float(values @ values) / float(values.sum())

@@ -45,8 +45,9 @@ from kpegasos.core.working_sets import (
 from kpegasos.losses import is_hinge
 from kpegasos.rows.base import Evaluated, RowSource
 from kpegasos.solvers.driver import Certifier, OnAccount, alone_with
+from kpegasos.solvers.dual_ascent import InteriorPointAscent
 from kpegasos.solvers.pegasos import check_task
-from kpegasos.solvers.polish import InteriorPointAscent, sets_for
+from kpegasos.solvers.polish import sets_for
 from kpegasos.solvers.result import Result
 from kpegasos.solvers.stopping import Interrupted, Stopper, interruptible
 from kpegasos.utils.patience import CutShort, heed, heeding

@@ -1,26 +1,37 @@
 """The finisher of a Pegasos run: dual ascent from its model to a certified gap.
 
-Where kernel rows can be held, sets of examples move together (`kpegasos.core.working_sets`). On
-features single ones do, or an interior point method: steps of single coordinates creep where
-features differ in size, where they are large, or where they share a large mean. Newton's do not
-know the scale of a feature. They solve systems of as many unknowns as there are features (or
-examples, if these are fewer), some ten to twenty in all.
+Where kernel rows can be held, sets of examples move together (`kpegasos.core.working_sets`).
+
+Where examples are many, blocks of violators come first. A block is a random sample of the examples
+that violate optimality. The dual is maximised over it by working sets, on the kernel matrix of the
+block alone; what its coefficients have gained is then added to all margins in one pass over its
+kernel rows, of which none is written to memory. The sample has to be random: the worst violators
+lie together, and correct one place again and again. Where most coefficients end at a bound of their
+box, most examples move once. Where they do not, blocks undo each other, and working sets on rows
+that are kept cost less; the first block tells which it is. Nothing depends on how many rows can be
+kept.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.linalg import lapack
 
-from kpegasos.core import interior
-from kpegasos.core.certificate import dual_value
+from kpegasos.core.certificate import dual_value, limits_of
 from kpegasos.core.problem import Problem, primal
 from kpegasos.core.small_runs import IDLE_ROUNDS, LEAST_GAIN, MOST_EPOCHS, SAFE
-from kpegasos.core.state import STEPS
+from kpegasos.core.state import (
+    LARGEST_SIZE,
+    SIZE,
+    STEPS,
+    Examples,
+    LoopParameters,
+    LoopState,
+    PegasosOptions,
+    new_state,
+)
 from kpegasos.core.working_sets import (
     ADD_MOVES,
     CHOSEN,
@@ -35,14 +46,14 @@ from kpegasos.core.working_sets import (
     new_working_sets,
 )
 from kpegasos.losses import is_hinge
-from kpegasos.losses.base import pulls
-from kpegasos.rows.base import Evaluated, Factor, RowSource
-from kpegasos.solvers.dual_ascent import INDEFINITE, DualAscent
+from kpegasos.losses.base import FLATTEST, bests, pulls
+from kpegasos.rows.base import Evaluated, RowSource
+from kpegasos.solvers.dual_ascent import INDEFINITE, DualAscent, InteriorPointAscent
 from kpegasos.solvers.pegasos import PegasosRun
 from kpegasos.solvers.result import Result
-from kpegasos.solvers.stopping import CUT_SHORT, Stopper
+from kpegasos.solvers.stopping import CUT_SHORT, PAUSED, Stopper
 from kpegasos.utils import tuning
-from kpegasos.utils.patience import CutShort, heed, heeding
+from kpegasos.utils.patience import CutShort, heeding
 from kpegasos.utils.threads import threads_for
 
 
@@ -209,6 +220,119 @@ def sets_for(rows: RowSource, alpha: np.ndarray, *, alone: bool = False) -> tupl
     return new_working_sets(size, n_wanted, n_ahead, seen, adds), n_sets
 
 
+#: Share of the average violation from which on an example counts as a violator.
+_COUNTS = 0.1
+#: Share of the gap up to which a block is solved, and passes over its examples at the most.
+_REDUCTION, _PASSES = 0.1, 4
+#: Share of a block's coefficients, of those that are not zero, that have to end at a bound.
+_BOUNDED = 0.5
+#: Rows that may be added for each coefficient that is not zero: where it takes more, blocks undo
+#: each other.
+_MOST_ADDITIONS = 3.0
+
+
+class Blocks:
+    """The blocks of an ascent.
+
+    Parameters
+    ----------
+    problem : Problem
+    rows : RowSource
+        With a `RowSource.block_size`.
+    state : LoopState
+        Of the ascent; modified in place.
+    order : ndarray of shape (n_samples,), int64
+        A random order, in which violators come to their turn.
+    """
+
+    def __init__(
+        self, problem: Problem, rows: RowSource, state: LoopState, order: np.ndarray
+    ) -> None:
+        self._problem, self._rows, self._state, self._order = problem, rows, state, order
+        self._n_added = 0
+
+    def choose(self) -> np.ndarray:
+        """Choose the next block, in increasing order; none where working sets do better."""
+        size, n_coefs = self._rows.block_size, int(np.count_nonzero(self._state.alpha))
+        places = np.flatnonzero(self._violators()[self._order])
+        few = max(size // 2, tuning.VALUES_AFTER_BLOCKS // self._order.size)
+        if places.size <= few or self._n_added > _MOST_ADDITIONS * max(n_coefs, size):
+            return places[:0]
+        places = places[:size]
+        members = self._order[places]
+        self._order = np.roll(self._order, -1 - places[-1])
+        return np.sort(members)
+
+    def _violators(self) -> np.ndarray:
+        """Return which examples violate optimality by more than a trifle."""
+        problem, state, examples = self._problem, self._state, self._problem.examples
+        to_margin = 1.0 / (problem.lam * problem.y.size)
+        curvature = np.maximum(FLATTEST, np.abs(examples.signed) * self._rows.largest * to_margin)
+        decisions = state.image * to_margin
+        target = bests(examples.loss, state.alpha, decisions, examples.label, curvature)
+        violation = curvature * np.abs(target - state.alpha)
+        average = violation.sum() / max(1, np.count_nonzero(violation))
+        return np.asarray(violation > _COUNTS * average)
+
+    def solve(self, members: np.ndarray, parameters: LoopParameters, gap: float) -> np.ndarray:
+        """Return the coefficients of a block that maximise the dual, nearly; none if it is no use.
+
+        Parameters
+        ----------
+        members : ndarray of int64
+        parameters : LoopParameters
+        gap : float
+            Relative gap of the iterate.
+        """
+        view, whole, examples = self._rows.block(members), self._state, self._problem.examples
+        size, options = members.size, PegasosOptions(average=None)
+        state = new_state(size, size, options, self._problem.lam, 0).loop
+        state.alpha[:], state.image[:] = whole.alpha[members], whole.image[members]
+        own = Examples(examples.label[members], examples.signed[members], examples.loss)
+        n_members = min(size, tuning.WORKING_SET)
+        sets = new_working_sets(n_members, n_members, 0, np.full(size, True), True)
+        sets.counts[LEFT] = _PASSES * -(-size // n_members)
+        # A power of two: the last digits of a gap may depend on which rows are kept.
+        sets.scalars[ENOUGH] = _REDUCTION * 2.0 ** np.ceil(np.log2(gap)) if gap > 0.0 else 0.0
+        while ascend(state, view, sets, own, parameters) != DONE:
+            pass
+        return state.alpha if self._n_added or self._suits(state.alpha) else state.alpha[:0]
+
+    def _suits(self, alpha: np.ndarray) -> bool:
+        """Return whether so many coefficients of a block end at a bound that blocks are of use."""
+        least, most, _ = limits_of(self._problem.loss)
+        own = alpha[alpha != 0.0]
+        return bool(np.count_nonzero((own == least) | (own == most)) >= _BOUNDED * own.size)
+
+    def add(self, members: np.ndarray, alpha: np.ndarray, stopper: Stopper) -> str | None:
+        """Give a block its coefficients, and add its rows to the margins; part by part.
+
+        Returns the stopper's reason if that came first; coefficients and margins agree.
+
+        Parameters
+        ----------
+        members : ndarray of int64
+        alpha : ndarray of shape (n_members,)
+        stopper : Stopper
+        """
+        state, signed = self._state, self._problem.examples.signed
+        moved = np.flatnonzero(alpha != state.alpha[members])
+        for top in range(0, moved.size, tuning.TILE_ROWS):
+            reason = stopper.reason()
+            if reason is not None and reason != PAUSED:  # where a pause comes makes no difference
+                return reason
+            some = moved[top : top + tuning.TILE_ROWS]
+            who, new = members[some], alpha[some]
+            before = state.alpha[who]
+            self._rows.add_rows(who, (new - before) * signed[who], state.image)
+            state.alpha[who] = new
+            state.counters[STEPS] += some.size
+            state.scalars[SIZE] += (np.abs(new) - np.abs(before)) @ np.abs(signed[who])
+            state.scalars[LARGEST_SIZE] = max(state.scalars[LARGEST_SIZE], state.scalars[SIZE])
+            self._n_added += some.size
+        return None
+
+
 class WorkingSetAscent(DualAscent):
     """Dual ascent over working sets, on kernel rows that are held."""
 
@@ -218,9 +342,18 @@ class WorkingSetAscent(DualAscent):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._sets, self._n_sets = sets_for(self.rows, self.state.loop.alpha)
+        self._blocks: Blocks | None = None
+        if self.rows.block_size:
+            order = self._stream.epoch(0)
+            self._blocks = Blocks(self.problem, self.rows, self.state.loop, order)
 
     def advance_to_checkpoint(self, stopper: Stopper) -> str | None:
-        """Go on until the next evaluation: a few working sets."""
+        """Go on until the next evaluation: a block, or a few working sets."""
+        if self._blocks is not None:
+            is_over, reason = self._advance_by_block(self._blocks, stopper)
+            if not is_over:
+                return reason
+            self._blocks = None
         loop, sets = self.state.loop, self._sets
         sets.counts[LEFT], sets.counts[SETS_DONE] = self._n_sets, 0
         sets.scalars[ENOUGH] = SAFE * (self._certifier.tol or 0.0)
@@ -244,6 +377,25 @@ class WorkingSetAscent(DualAscent):
                 self.recentre_intercept()
                 return reason
 
+    def _advance_by_block(self, blocks: Blocks, stopper: Stopper) -> tuple[bool, str | None]:
+        """Maximise over a block; returns whether none is of use, and the reason to stop."""
+        members, gap = blocks.choose(), self.history.records[-1].relative_gap
+        if not members.size:
+            return True, None
+        with self.on_account():
+            try:
+                with heeding(stopper.lasts):
+                    alpha = blocks.solve(members, self.parameters, gap)
+            except CutShort:  # nothing has been moved
+                if (reason := stopper.reason()) is None:
+                    raise
+                return False, reason
+            if not alpha.size:
+                return True, None
+            reason = blocks.add(members, alpha, stopper)
+        self.recentre_intercept()
+        return False, reason
+
     def record(self) -> None:
         """Add a record, and note whether the round has gained anything."""
         before = self._gap
@@ -257,278 +409,9 @@ class WorkingSetAscent(DualAscent):
             dual = dual_value(self.examples, last.coef, last.squared_norm, lam, 1.0)
         gained = self._gap < before or dual > self._largest_dual + LEAST_GAIN * abs(dual)
         self._idle_rounds = 0 if gained else self._idle_rounds + 1
+        self._blocks = self._blocks if gained else None
         self._largest_dual = max(self._largest_dual, dual)
 
     def at_end(self) -> bool:
         """Return whether there is an end, or nothing has been gained for some rounds."""
         return super().at_end() or self._idle_rounds >= IDLE_ROUNDS
-
-
-class InteriorPointAscent(DualAscent):
-    """Dual ascent that goes over to an interior point method where that is expected to be faster.
-
-    Systems are expected to take so many passes over the data as the rows say. Small ones are solved
-    at once. Otherwise single coordinates go first; when the gap does not fall fast enough for them
-    to be done in that many passes, or they are not done by then, Newton steps begin afresh. Where
-    rounding leaves these without success, single coordinates go on.
-    """
-
-    _newton: NewtonSteps | None = None
-    _failed = False
-
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        passes = self.rows.factor_passes()
-        self._patience = 12.0 * passes
-        # Of more columns than examples the factor takes longer than all systems together.
-        is_tall = self.rows.image_size <= self.rows.n_samples + 1
-        self._at_once = is_tall and passes * self.rows.n_samples <= tuning.SMALL_SYSTEM
-        self._gaps: list[float] = []
-        self._goal_factor = 0.9
-
-    def advance_to_checkpoint(self, stopper: Stopper) -> str | None:
-        """Go on for one epoch of single coordinates, or for some Newton steps."""
-        if self._newton is None and not self._failed and self._is_due():
-            self.evaluate()  # may be the best for long, and steps begin elsewhere
-            with self.on_account():
-                factor = self.rows.factor()
-                self._failed = factor is None
-                if factor is not None:
-                    self._newton = NewtonSteps(self.problem, factor)
-        if self._newton is None:
-            return super().advance_to_checkpoint(stopper)
-        return self._solve(self._newton, stopper)
-
-    def record(self) -> None:
-        """Add a record, and note the gap that is left."""
-        super().record()
-        objective = self.evaluate()[1].objective
-        self._gaps.append(self._gap / objective if objective > 0.0 else math.nan)
-
-    def _is_due(self) -> bool:
-        """Return whether Newton steps are expected to be done before single coordinates."""
-        if self._at_once or not math.isfinite(self._patience):
-            return self._at_once
-        epochs = len(self._gaps)
-        if epochs < 3:
-            return False
-        fall = math.log(self._gaps[-3] / self._gaps[-1]) / 2.0 if self._gaps[-1] > 0.0 else math.inf
-        if not fall > 0.0:
-            return True
-        tol = self._certifier.tol or np.finfo(np.float64).eps
-        return epochs + math.log(max(1.0, self._gaps[-1] / tol)) / fall > self._patience
-
-    def _solve(self, newton: NewtonSteps, stopper: Stopper) -> str | None:
-        """Go on for some Newton steps, and make the point that they have come to the state's."""
-        reason, loop, best = None, self.state.loop, self._best
-        goal = self._goal_factor * (self._certifier.tol or np.finfo(np.float64).eps)
-        with self.on_account(), np.errstate(all="ignore"):
-            try:
-                with heeding(stopper.lasts):
-                    for _ in range(16):  # as many as a solution takes, and a few
-                        heed()
-                        if not newton.step():
-                            break
-                        loop.counters[STEPS] += self.problem.y.size
-                        if newton.has_reached(goal):
-                            self._goal_factor *= 0.1  # should rounding leave the gap above tol
-                            break
-            except CutShort:
-                reason = stopper.reason()
-            beta = newton.beta
-            if (beta is None or reason is not None) and (
-                best is None or newton.lowest < best.objective
-            ):
-                beta = newton.best
-            if beta is not None:
-                loop.alpha[:] = beta
-                loop.image[:] = self.rows.sums(beta * self.examples.signed)
-                self._place_intercept(newton.vector[-1])
-        if newton.failed:
-            self._newton, self._failed = None, True
-        return reason or stopper.reason()
-
-    def _place_intercept(self, last: float) -> None:
-        """Have a free intercept be that of Newton's steps, whose weight of the constant this is."""
-        if self.problem.free_intercept:
-            rows, loop = self.rows, self.state.loop
-            wanted = rows.kernel_offset**0.5 * last * self.problem.lam * self.problem.y.size
-            self.shift = wanted - rows.kernel_offset * float(loop.alpha @ self.examples.signed)
-            rows.move_image(loop.image, self.shift, self.shift)
-
-
-class NewtonSteps:
-    """An interior point method for the dual: `kpegasos.core.interior`, and its systems.
-
-    Parameters
-    ----------
-    problem : Problem
-    factor : Factor
-
-    Attributes
-    ----------
-    vector : ndarray of shape (factor.size,)
-        w, the weight of the constant feature last.
-    beta : ndarray of shape (n_samples,) or None
-        Dual variables within the box that may have the gap wanted, if there are any yet.
-    best : ndarray of shape (n_samples,) or None
-        Those within the box whose own w has the lowest objective so far, if there are any yet.
-    lowest : float
-        That objective, as computed.
-    failed : bool
-        Whether there are no more digits to gain.
-    """
-
-    def __init__(self, problem: Problem, factor: Factor) -> None:
-        self._factor = factor
-        self._weight, self._signed = problem.weight, problem.examples.signed
-        self._curvature = 1.0 / (problem.lam * problem.y.size)
-        # That which regularises w, 1/κ; a free intercept is the multiplier of Σ β_i ω_i s_i = 0.
-        self._ridge = np.full(factor.size, problem.lam * problem.y.size)
-        self._is_free = problem.free_intercept
-        if self._is_free:
-            self._ridge[-1] = 0.0
-            self._constant = float(factor.margins(np.eye(1, factor.size, factor.size - 1)[0])[0])
-        self._point = interior.start(self._weight, 0.1, 0.5)
-        self.vector = np.zeros(factor.size)
-        self._own_vector = self._vector_of(self._point.beta)
-        self._inverse, self._right = np.empty((2, self._weight.size))
-        self.beta: np.ndarray | None = None
-        self.best: np.ndarray | None = None
-        self.lowest = math.inf
-        self.failed = False
-        self._best_gap = self._best_difference = self._mismatch = math.inf
-        self._idle, self._faces = 0, 0
-
-    def step(self) -> bool:
-        """Make a predictor and a corrector step; false if none is left."""
-        point, inverse, right = self._point, self._inverse, self._right
-        total = interior.inverse_barrier(point, inverse)
-        gram = self._factor.gram(inverse * self._signed**2)
-        solve = self._solver(gram)
-        if solve is None:
-            return False
-        lag = self._ridge * (self._own_vector - self.vector)
-        if self._is_free:
-            lag[-1] = self._constant * float(self._signed @ point.beta)
-        change = solve(lag - self._sums(inverse * point.gradient))
-        predicted = self._products(change)
-        target = interior.correct(point, inverse, predicted, total, right)
-        change = solve(lag + self._sums(inverse * right))
-        products = self._products(change)
-        share = interior.move(point, inverse, predicted, products, right, target)
-        self.vector = self.vector + share * change
-        self._own_vector = self._vector_of(point.beta)
-        self._judge()
-        return not self.failed
-
-    def has_reached(self, goal: float) -> bool:
-        """Return whether `beta` has a relative gap of at most this; the point moves on towards it.
-
-        Parameters
-        ----------
-        goal : float
-        """
-        if not self._gap <= 10.0 * goal:  # too far for a face of the box
-            return False
-        self.beta = self._on_face()
-        if self._gap_at(self.beta)[0] <= goal:
-            return True
-        gap, gradient = self._gap_at(self._point.beta, self._own_vector)
-        self.beta = np.minimum(1.0, self._point.beta)
-        if gap <= goal:
-            self._faces += 1
-            return self._faces >= 4  # rather than taken as it is
-        mismatch = float(np.abs(gradient - self._point.gradient).max())
-        if mismatch > 0.5 * self._mismatch:
-            # Rounding keeps w from becoming that of β: let it be so by definition.
-            self._point = interior.replace_gradient(self._point, gradient)
-            self.vector, mismatch = self._own_vector, math.inf
-        self._mismatch = mismatch
-        return False
-
-    def _judge(self) -> None:
-        """Note whether the gap that the point seems to have falls."""
-        own = self._own_vector
-        gradient = self._point.gradient
-        norm = 0.5 * float(self._ridge @ self.vector**2)
-        primal = norm - float(np.minimum(gradient, 0.0).sum())
-        dual = float(self._weight @ self._point.beta) - 0.5 * float(self._ridge @ own**2)
-        self._gap = (primal - dual) / primal
-        # Where the optimum is small, both objectives fall long before they are near each other.
-        falls = self._gap < 0.9 * self._best_gap or primal - dual < 0.9 * self._best_difference
-        self._idle = 0 if falls else self._idle + 1
-        self._best_gap = min(self._best_gap, self._gap)
-        self._best_difference = min(self._best_difference, primal - dual)
-        # After so many steps without a better gap rounding allows no more.
-        self.failed = self._idle >= 10 or not math.isfinite(self._gap)
-        if self._gap < 1.0:  # β itself may make a model
-            self._gap_at(np.minimum(1.0, self._point.beta))
-
-    def _gap_at(
-        self, beta: np.ndarray, vector: np.ndarray | None = None
-    ) -> tuple[float, np.ndarray]:
-        """Find the relative gap of some β with its own w, and the gradient; keep the best."""
-        vector = self._vector_of(beta) if vector is None else vector
-        gradient = self._products(vector) - self._weight
-        norm = 0.5 * float(self._ridge @ vector**2)
-        loss = -float(np.minimum(gradient, 0.0).sum())
-        objective = (norm + loss) / self._weight.size
-        if objective < self.lowest:
-            self.best, self.lowest = beta.copy(), objective
-        return (2.0 * norm + loss - float(self._weight @ beta)) / (norm + loss), gradient
-
-    def _on_face(self) -> np.ndarray:
-        """Move β to the bounds that they are going to; the others make up for it."""
-        beta, room, low, high, _ = self._point
-        at_low = (beta < 0.5) & (beta / _typical(beta) < low / _typical(low))
-        at_high = (beta >= 0.5) & (room / _typical(room) < high / _typical(high))
-        forced = np.where(at_low, -beta, np.where(at_high, room, 0.0))
-        interior.inverse_barrier(self._point, self._inverse)
-        self._inverse[at_low | at_high] = 0.0
-        gram = self._factor.gram(self._inverse * self._signed**2)
-        solve = self._solver(gram) if gram is not None else None
-        if solve is not None:
-            forced -= self._inverse * self._products(solve(self._sums(forced)))
-        moved = beta + forced
-        moved[at_low], moved[at_high] = 0.0, 1.0
-        return np.asarray(np.clip(moved, 0.0, 1.0))
-
-    def _solver(self, matrix: np.ndarray) -> Callable[[np.ndarray], np.ndarray] | None:
-        """Solutions of ``(ridge + matrix) x = r``; None if there are numbers that are none."""
-        matrix.flat[:: len(matrix) + 1] += self._ridge
-        lower, info = lapack.dpotrf(matrix, lower=1)
-        if info == 0:
-            return lambda right: np.asarray(lapack.dpotrs(lower, right, lower=1)[0])
-        diagonal = matrix.diagonal()  # of a free intercept zero where all β are at their bounds
-        size = 1.0 / np.sqrt(np.where(diagonal == 0.0, np.inf, diagonal))
-        scaled = matrix * size[:, None] * size
-        if not np.isfinite(scaled).all():
-            self.failed = True
-            return None
-        ridge = np.finfo(np.float64).eps
-        while info != 0:  # until rounding leaves it positive definite
-            ridge *= 10.0
-            scaled.flat[:: len(scaled) + 1] = 1.0 + ridge
-            lower, info = lapack.dpotrf(scaled, lower=1)
-        return lambda right: size * np.asarray(lapack.dpotrs(lower, size * right, lower=1)[0])
-
-    def _products(self, vector: np.ndarray) -> np.ndarray:
-        """Compute ``A @ vector``."""
-        return self._signed * self._factor.margins(vector)
-
-    def _sums(self, coef: np.ndarray) -> np.ndarray:
-        """Compute ``Aᵀ @ coef``."""
-        return self._factor.sums(self._signed * coef)
-
-    def _vector_of(self, beta: np.ndarray) -> np.ndarray:
-        """Compute the w of some β."""
-        vector = self._curvature * self._sums(beta)
-        if self._is_free:
-            vector[-1] = self.vector[-1]
-        return vector
-
-
-def _typical(values: np.ndarray) -> float:
-    """Return size of those among positive values that are not small."""
-    return float(values @ values) / float(values.sum())
