@@ -238,7 +238,7 @@ class Blocks:
     ----------
     problem : Problem
     rows : RowSource
-        With a `RowSource.block_size`.
+        With a `RowSource.block_size`; others may take their place.
     state : LoopState
         Of the ascent; modified in place.
     order : ndarray of shape (n_samples,), int64
@@ -248,15 +248,15 @@ class Blocks:
     def __init__(
         self, problem: Problem, rows: RowSource, state: LoopState, order: np.ndarray
     ) -> None:
-        self._problem, self._rows, self._state, self._order = problem, rows, state, order
+        self._problem, self.rows, self._state, self._order = problem, rows, state, order
         self._n_added = 0
 
     def choose(self) -> np.ndarray:
         """Choose the next block, in increasing order; none where working sets do better."""
-        size, n_coefs = self._rows.block_size, int(np.count_nonzero(self._state.alpha))
+        size, n_coefs = self.rows.block_size, int(np.count_nonzero(self._state.alpha))
         places = np.flatnonzero(self._violators()[self._order])
         few = max(size // 2, tuning.VALUES_AFTER_BLOCKS // self._order.size)
-        if places.size <= few or self._n_added > _MOST_ADDITIONS * max(n_coefs, size):
+        if not size or places.size <= few or self._n_added > _MOST_ADDITIONS * max(n_coefs, size):
             return places[:0]
         places = places[:size]
         members = self._order[places]
@@ -267,7 +267,7 @@ class Blocks:
         """Return which examples violate optimality by more than a trifle."""
         problem, state, examples = self._problem, self._state, self._problem.examples
         to_margin = 1.0 / (problem.lam * problem.y.size)
-        curvature = np.maximum(FLATTEST, np.abs(examples.signed) * self._rows.largest * to_margin)
+        curvature = np.maximum(FLATTEST, np.abs(examples.signed) * self.rows.largest * to_margin)
         decisions = state.image * to_margin
         target = bests(examples.loss, state.alpha, decisions, examples.label, curvature)
         violation = curvature * np.abs(target - state.alpha)
@@ -284,7 +284,7 @@ class Blocks:
         gap : float
             Relative gap of the iterate.
         """
-        view, whole, examples = self._rows.block(members), self._state, self._problem.examples
+        view, whole, examples = self.rows.block(members), self._state, self._problem.examples
         size, options = members.size, PegasosOptions(average=None)
         state = new_state(size, size, options, self._problem.lam, 0).loop
         state.alpha[:], state.image[:] = whole.alpha[members], whole.image[members]
@@ -324,7 +324,7 @@ class Blocks:
             some = moved[top : top + tuning.TILE_ROWS]
             who, new = members[some], alpha[some]
             before = state.alpha[who]
-            self._rows.add_rows(who, (new - before) * signed[who], state.image)
+            self.rows.add_rows(who, (new - before) * signed[who], state.image)
             state.alpha[who] = new
             state.counters[STEPS] += some.size
             state.scalars[SIZE] += (np.abs(new) - np.abs(before)) @ np.abs(signed[who])
@@ -346,6 +346,12 @@ class WorkingSetAscent(DualAscent):
         if self.rows.block_size:
             order = self._stream.epoch(0)
             self._blocks = Blocks(self.problem, self.rows, self.state.loop, order)
+
+    def use_rows(self, rows: RowSource) -> None:
+        """Go on with other rows of the same examples."""
+        super().use_rows(rows)
+        if self._blocks is not None:
+            self._blocks.rows = rows
 
     def advance_to_checkpoint(self, stopper: Stopper) -> str | None:
         """Go on until the next evaluation: a block, or a few working sets."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs
-from solver_cases import Countdown
+from solver_cases import Countdown, finished_run, polish
 
 from kpegasos import RBF, KernelMatrix, PegasosSVC, losses, make_problem
 from kpegasos.core.state import LoopParameters, PegasosOptions, new_state
@@ -149,6 +149,22 @@ def test_block_that_is_cut_short_has_margins_of_its_coefficients(monkeypatch):
     assert blocks.add(members, alpha, Countdown(2)) == "max_time"
     assert 0 < np.count_nonzero(state.alpha) < np.count_nonzero(alpha)
     assert_allclose(state.image, KERNEL.block(X, X) @ (state.alpha * Y), atol=1e-10)
+
+
+def test_blocks_go_on_with_other_rows(added):
+    """As where a pair has left its memory to others; the model is the same."""
+    problem = make_problem(Y, 1.0 / (0.1 * Y.size))
+
+    def renew(ascent):
+        ascent.rows.close()
+        ascent.use_rows(make_rows())
+
+    ends = [
+        polish(finished_run(problem, make_rows(), n_steps=50), tol=1e-4, on_round=on_round)
+        for on_round in (renew, lambda ascent: None)
+    ]
+    assert len(added) > 2
+    assert_array_equal(ends[0].alpha, ends[1].alpha)
 
 
 def test_blocks_need_room_for_their_matrix():
