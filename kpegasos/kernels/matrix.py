@@ -513,8 +513,9 @@ class KernelMatrix:
 
     @property
     def can_pass(self) -> bool:
-        """Whether `pass_rows` has the values that are handed out."""
-        return self.can_pack and self.products is None and self.work_dtype == self.dtype
+        """Whether `pass_rows` has the values that are handed out, and none is to be checked."""
+        known = self.can_pack and self.products is None and not self._is_checked
+        return known and self.work_dtype == self.dtype
 
     def pass_rows(self, members: np.ndarray, use: Callable[[int, np.ndarray], None]) -> int:
         """Have the kernel rows of some examples used tile by tile, and written nowhere.
@@ -542,7 +543,7 @@ class KernelMatrix:
         return int(members.size * self.n_samples)
 
     def _ranges(self, first: int, last: int) -> Iterator[tuple[int, int, int]]:
-        """Cut a range of the examples into ranges of the whole: where each begins, there, its size.
+        """Cut a range of the examples into ranges of the whole: place here, place there, and size.
 
         Those of two classes of sorted examples are two.
         """

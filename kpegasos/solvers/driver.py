@@ -149,8 +149,8 @@ class TimeSlicer:
 
 
 _EPS = float(np.finfo(np.float64).eps)
-#: Share of ``tol`` at which an iterate is evaluated again: what rounding adds is not known before,
-#: and with many examples a second time costs more than the sets to come.
+#: Share of ``tol`` at which an iterate of a run that goes on is evaluated again: what rounding adds
+#: is not known before, and with many examples a second time costs more than the sets to come.
 _ROOM = 0.97
 _NO_GAPS = Gaps(*[math.nan] * len(Gaps._fields))
 
@@ -296,17 +296,18 @@ class Certifier:
 
     # --- with as little rounding as the rows can ---
 
-    def reaches(self, evaluation: Evaluated, tol: float) -> bool:
+    def reaches(self, evaluation: Evaluated, tol: float, goes_on: bool = False) -> bool:
         """Return whether the relative gap is at most this, with its rounding.
 
         Where rounding alone stands against it, the iterate is evaluated again; what that adds to
-        the gap is from then on taken off ``tol``.
+        the gap is from then on taken off ``tol``. Of a run that goes on it may wait a little.
         """
         objective = evaluation.objective
         if self._relative_gap(self._best_known(evaluation)) <= tol:
             return True
         computed = relative(self.gaps(evaluation).computed, objective)
-        if self.out_of_reach(tol) or not computed <= _ROOM * tol - self._excess:
+        enough = (_ROOM if goes_on else 1.0) * tol - self._excess
+        if self.out_of_reach(tol) or not computed <= enough:
             return False
         self._checks -= 1
         gap = self._relative_gap(self._settle(evaluation))
@@ -533,7 +534,7 @@ class SolverRun(ABC):
             return
         ends = self.at_end() or reason is not None
         self.record()
-        if tol is not None and self._certifier.reaches(self.evaluate()[1], tol):
+        if tol is not None and self._certifier.reaches(self.evaluate()[1], tol, not ends):
             self.status = "tolerance"
         elif ends:
             self.status = reason or "completed"

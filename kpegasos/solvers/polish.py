@@ -9,7 +9,7 @@ kernel rows, of which none is written to memory. The sample has to be random: th
 lie together, and correct one place again and again. Where most coefficients end at a bound of their
 box, most examples move once. Where they do not, blocks undo each other, and working sets on rows
 that are kept cost less; the first block tells which it is. Nothing depends on how many rows can be
-kept.
+kept, if there is room for a block's matrix.
 """
 
 from __future__ import annotations
@@ -68,9 +68,9 @@ def ascent_after(
     """Make the ascent that takes the model of a run to a certified gap.
 
     It begins at the returned iterate of the run, scaled to the best feasible dual point, and uses
-    the same rows; no kernel value is computed twice while they are kept. Its model is no longer an
-    average of Pegasos iterates, and never worse than the run's own: of all iterates that were
-    evaluated the best is returned.
+    the same rows; working sets compute no kernel value twice while it is kept. Its model is no
+    longer an average of Pegasos iterates, and never worse than the run's own: of all iterates that
+    were evaluated the best is returned.
 
     Parameters
     ----------
@@ -252,7 +252,7 @@ class Blocks:
         self._n_added = 0
 
     def choose(self) -> np.ndarray:
-        """Choose the next block, in increasing order; none where working sets do better."""
+        """Choose the next block, in increasing order; empty where working sets do better."""
         size, n_coefs = self.rows.block_size, int(np.count_nonzero(self._state.alpha))
         places = np.flatnonzero(self._violators()[self._order])
         few = max(size // 2, tuning.VALUES_AFTER_BLOCKS // self._order.size)
@@ -334,7 +334,7 @@ class Blocks:
 
 
 class WorkingSetAscent(DualAscent):
-    """Dual ascent over working sets, on kernel rows that are held."""
+    """Dual ascent over blocks, if there are many examples, and over working sets."""
 
     _idle_rounds = 0
     _largest_dual = -math.inf
@@ -343,7 +343,7 @@ class WorkingSetAscent(DualAscent):
         super().__init__(*arguments, **options)
         self._sets, self._n_sets = sets_for(self.rows, self.state.loop.alpha)
         self._blocks: Blocks | None = None
-        if self.rows.block_size:
+        if self.rows.block_size and limits_of(self.problem.loss)[1] < math.inf:
             order = self._stream.epoch(0)
             self._blocks = Blocks(self.problem, self.rows, self.state.loop, order)
 

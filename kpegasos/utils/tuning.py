@@ -91,7 +91,7 @@ WORKING_SETS_OF_A_ROUND = 8
 #: From so many examples on dual ascent begins with blocks of violators; a block has one example of
 #: so many, up to a limit: larger ones move fewer coefficients twice, but their own matrix costs the
 #: square.
-BLOCKS_FROM, EXAMPLES_OF_A_BLOCK, BLOCK = 20000, 12, 4096
+BLOCKS_FROM, EXAMPLES_OF_A_BLOCK, BLOCK = 1 << 15, 12, 4096
 #: Kernel values of the violators' rows at which working sets take over, which keep rows.
 VALUES_AFTER_BLOCKS = 1 << 29
 #: Rows that working sets ask for at a time: a product with fewer reads all examples for little.
