@@ -54,6 +54,11 @@ FITS: dict[str, tuple[Callable[[], Any], str, dict[str, Any]]] = {
     "cached": (_columns, "PegasosSVC", {"epochs": 20, "cache": "cached", "cache_mb": 256}),
     "crowded": (_columns, "PegasosSVC", {"epochs": 5, "cache": "cached", "cache_mb": 16}),
     "polished": (_columns, "PegasosSVC", {"epochs": 2, "polish": True, "tol": 1e-2}),
+    "blocks": (
+        partial(_columns, 50_000),
+        "PegasosSVC",
+        {"C": 0.1, "epochs": 2, "polish": True, "tol": 1e-2},
+    ),
     "not_kept": (_columns, "PegasosSVC", {"epochs": 2, "cache": "streamed"}),
     "search": (
         _columns,
