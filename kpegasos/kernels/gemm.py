@@ -497,20 +497,13 @@ class PackedKernel:
             If shapes do not fit together.
         """
         last = self.n_samples if last is None else last
-        require_range("first and last", first, last, self.n_samples)
-        require_shape("squared_norms", squared_norms, rows.shape[:1])
         height = rows.shape[0] if places is ... else out.shape[0]
         require_shape("out", out, (height, last - first))
-        if last == first or rows.shape[0] == 0:
-            return
-        products, squared_norms = self._matrix.products(rows), self._added(squared_norms)
 
-        def some(begin: int, end: int) -> None:
-            for left, right, tile in self._tiles(products, squared_norms, begin, end):
-                out[:, left - first : right - first][places] = tile
+        def put(begin: int, tile: np.ndarray) -> None:
+            out[:, begin - first : begin - first + tile.shape[1]][places] = tile
 
-        work = rows.shape[0] * (last - first) * self._matrix.n_features
-        self._share(some, first, last, work)
+        self.each_tile(rows, squared_norms, put, first, last)
 
     def each_tile(
         self,
@@ -539,26 +532,22 @@ class PackedKernel:
         """
         require_range("first and last", first, last, self.n_samples)
         require_shape("squared_norms", squared_norms, rows.shape[:1])
+        if last == first or rows.shape[0] == 0:
+            return
         products, squared_norms = self._matrix.products(rows), self._added(squared_norms)
 
         def some(begin: int, end: int) -> None:
-            for left, _, tile in self._tiles(products, squared_norms, begin, end):
+            for left, tile in self._tiles(products, squared_norms, begin, end):
                 use(left, tile)
 
-        self._share(some, first, last, rows.size * (last - first))
-
-    def _share(
-        self, some: Callable[[int, int], None], first: int, last: int, multiplications: float
-    ) -> None:
-        """Call a function with ranges of the examples, on as many threads as are worth it."""
         width = self._matrix.width
         n_panels = -(-last // width) - first // width
-        threads = threads_for(multiplications)
+        threads = threads_for(rows.shape[0] * (last - first) * self._matrix.n_features)
         parallel_for(some, aligned_ranges(first, last, width, -(-n_panels // threads)))
 
     def _tiles(
         self, products: Products, squared_norms: np.ndarray, first: int, last: int
-    ) -> Iterator[tuple[int, int, np.ndarray]]:
+    ) -> Iterator[tuple[int, np.ndarray]]:
         """Compute kernel values of a range by tiles that stay in a processor's cache."""
         n_rows, width = squared_norms.size, self._matrix.width
         n_panels = max(1, tuning.HOT_BYTES // (width * n_rows * self._norms.itemsize))
@@ -570,7 +559,7 @@ class PackedKernel:
             heed(n_rows * (end - begin))
             tile = scratch[: n_rows * (end - begin)].reshape(n_rows, end - begin)
             self.write_tile(products, squared_norms, begin, end, tile)
-            yield begin, end, tile
+            yield begin, tile
 
     def products(self, rows: np.ndarray) -> Products:
         """Return products of the examples with some rows, for `write_tile`."""

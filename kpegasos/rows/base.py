@@ -90,7 +90,6 @@ class Steps:
     state: LoopState
     examples: Examples
     parameters: LoopParameters
-    _checked: View | None = None
 
     @property
     def done(self) -> int:
@@ -101,9 +100,7 @@ class Steps:
         """Score how soon the loop will update some examples; see `Algorithm`."""
         return self.algorithm.priority(self.state, members, self.examples, self.parameters)
 
-    def take(
-        self, view: View, draws: np.ndarray, start: int, stop: int, *, kept: bool = False
-    ) -> tuple[int, int]:
+    def take(self, view: View, draws: np.ndarray, start: int, stop: int) -> tuple[int, int]:
         """Run the loop over ``draws[start:stop]``; returns its status and the next draw.
 
         Parameters
@@ -111,24 +108,20 @@ class Steps:
         view : View
         draws : ndarray of int64
         start, stop : int
-        kept : bool, default=False
-            Whether the rows keep the view, so that its arrays are checked once a run.
         """
-        loop = self.algorithm.loop
-        if kept and view is self._checked:
-            loop = getattr(loop, "again", loop)
-        found = loop(self.state, view, draws, start, stop, self.examples, self.parameters)
-        self._checked = view
+        found = self.algorithm.loop(
+            self.state, view, draws, start, stop, self.examples, self.parameters
+        )
         if found[0] == RESCALE:
             absorb_scale(self.state)
         return found
 
 
-def run_loop(steps: Steps, view: View, draws: np.ndarray, stop: int, *, kept: bool = False) -> None:
-    """Run a loop over ``draws[:stop]`` where no row is missing; ``kept`` as in `Steps.take`."""
+def run_loop(steps: Steps, view: View, draws: np.ndarray, stop: int) -> None:
+    """Run a loop over ``draws[:stop]`` where no row is missing."""
     status, position = RESCALE, 0
     while status == RESCALE:
-        status, position = steps.take(view, draws, position, stop, kept=kept)
+        status, position = steps.take(view, draws, position, stop)
 
 
 class Evaluated(NamedTuple):

@@ -546,7 +546,7 @@ class CachedRows(KernelSource):
             tiles.advance(steps, draws[position:end])
             position = end
         while position < stop:
-            status, position = steps.take(self._cache.view, draws, position, stop, kept=True)
+            status, position = steps.take(self._cache.view, draws, position, stop)
             if status == DONE:  # what is left is less than a batch
                 return
             if status == RESCALE:
@@ -570,12 +570,12 @@ class CachedRows(KernelSource):
 
     def add_rows(self, members: np.ndarray, increments: np.ndarray, image: np.ndarray) -> None:
         """Add multiples of kernel rows that are computed for it, and not kept, to an image."""
-        rows, nothing, offset = np.arange(members.size), increments[:0], self.kernel_offset
+        rows, offset, no_stamps = np.arange(members.size), self.kernel_offset, increments[:0]
 
         def use(begin: int, tile: np.ndarray) -> None:
             part = image[begin : begin + tile.shape[1]]
-            ends, stamps = (0, part.size), (part, nothing)
-            add_range(tile, tile[:0], rows, increments, increments, offset, *ends, *stamps)
+            kept = tile, tile[:0], rows
+            add_range(*kept, increments, increments, offset, 0, part.size, part, no_stamps)
 
         self._cache.evaluations += self._values.pass_rows(members, use)
 

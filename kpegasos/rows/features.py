@@ -220,7 +220,7 @@ class FeatureRows(RowSource, unchanging=True):
 
     def advance(self, steps: Steps, draws: np.ndarray, stop: int) -> None:
         """Run the loop over ``draws[:stop]``."""
-        run_loop(steps, self._view, draws, stop, kept=True)
+        run_loop(steps, self._view, draws, stop)
 
     def evaluate(
         self,

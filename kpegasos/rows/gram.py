@@ -141,7 +141,7 @@ class GramRows(KernelSource, unchanging=True):
 
     def advance(self, steps: Steps, draws: np.ndarray, stop: int) -> None:
         """Run the loop over ``draws[:stop]``."""
-        run_loop(steps, self._view, draws, stop, kept=True)
+        run_loop(steps, self._view, draws, stop)
 
     def ensure_rows(self, members: np.ndarray, t: int) -> KernelView:
         """Return all kernel rows."""

@@ -428,7 +428,6 @@ class SolverRun(ABC):
     #: Of a free intercept: what has been added to the image of every example.
     shift: float = 0.0
     #: Of the slice before.
-    _known_work: Steps | None = None
 
     def __init__(
         self,
@@ -592,13 +591,11 @@ class SolverRun(ABC):
 
     def _work(self, steps: int, end: int) -> Steps:
         """Return rows what they need for some steps: their sizes too, if not Pegasos' own."""
-        loop, step, work = self.state.loop, self.state.options.step, self._known_work
-        if work is None or work.state is not loop:  # its arrays are checked once
-            work = self._known_work = Steps(self.algorithm, loop, self.examples, self.parameters)
+        step, parameters = self.state.options.step, self.parameters
         if step is not None:
-            rates = rates_of(step, steps + 1, end - steps, self.parameters.lam)
-            work.parameters = self.parameters._replace(rates=rates, first_rate=steps + 1)
-        return work
+            rates = rates_of(step, steps + 1, end - steps, parameters.lam)
+            parameters = parameters._replace(rates=rates, first_rate=steps + 1)
+        return Steps(self.algorithm, self.state.loop, self.examples, parameters)
 
     def _may_go_on(self, stopper: Stopper) -> bool:
         """Return whether rows may compute what the next step needs; else the slice ends there."""

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from kpegasos.core.certificate import dual_value, limits_of
+from kpegasos.core.certificate import dual_value
 from kpegasos.core.problem import Problem, primal
 from kpegasos.core.small_runs import IDLE_ROUNDS, LEAST_GAIN, MOST_EPOCHS, SAFE
 from kpegasos.core.state import (
@@ -237,24 +237,26 @@ class Blocks:
     Parameters
     ----------
     problem : Problem
-    rows : RowSource
-        With a `RowSource.block_size`; others may take their place.
     state : LoopState
         Of the ascent; modified in place.
     order : ndarray of shape (n_samples,), int64
         A random order, in which violators come to their turn.
     """
 
-    def __init__(
-        self, problem: Problem, rows: RowSource, state: LoopState, order: np.ndarray
-    ) -> None:
-        self._problem, self.rows, self._state, self._order = problem, rows, state, order
+    def __init__(self, problem: Problem, state: LoopState, order: np.ndarray) -> None:
+        self._problem, self._state, self._order = problem, state, order
         self._n_added = 0
 
-    def choose(self) -> np.ndarray:
-        """Choose the next block, in increasing order; empty where working sets do better."""
-        size, n_coefs = self.rows.block_size, int(np.count_nonzero(self._state.alpha))
-        places = np.flatnonzero(self._violators()[self._order])
+    def choose(self, rows: RowSource) -> np.ndarray:
+        """Choose the next block, in increasing order; empty where working sets do better.
+
+        Parameters
+        ----------
+        rows : RowSource
+            Those of the ascent, here and below: they may be made anew in between.
+        """
+        size, n_coefs = rows.block_size, int(np.count_nonzero(self._state.alpha))
+        places = np.flatnonzero(self._violators(rows.largest)[self._order])
         few = max(size // 2, tuning.VALUES_AFTER_BLOCKS // self._order.size)
         if not size or places.size <= few or self._n_added > _MOST_ADDITIONS * max(n_coefs, size):
             return places[:0]
@@ -263,28 +265,31 @@ class Blocks:
         self._order = np.roll(self._order, -1 - places[-1])
         return np.sort(members)
 
-    def _violators(self) -> np.ndarray:
+    def _violators(self, largest: float) -> np.ndarray:
         """Return which examples violate optimality by more than a trifle."""
         problem, state, examples = self._problem, self._state, self._problem.examples
         to_margin = 1.0 / (problem.lam * problem.y.size)
-        curvature = np.maximum(FLATTEST, np.abs(examples.signed) * self.rows.largest * to_margin)
+        curvature = np.maximum(FLATTEST, np.abs(examples.signed) * largest * to_margin)
         decisions = state.image * to_margin
         target = bests(examples.loss, state.alpha, decisions, examples.label, curvature)
         violation = curvature * np.abs(target - state.alpha)
         average = violation.sum() / max(1, np.count_nonzero(violation))
         return np.asarray(violation > _COUNTS * average)
 
-    def solve(self, members: np.ndarray, parameters: LoopParameters, gap: float) -> np.ndarray:
+    def solve(
+        self, rows: RowSource, members: np.ndarray, parameters: LoopParameters, gap: float
+    ) -> np.ndarray:
         """Return the coefficients of a block that maximise the dual, nearly; none if it is no use.
 
         Parameters
         ----------
+        rows : RowSource
         members : ndarray of int64
         parameters : LoopParameters
         gap : float
             Relative gap of the iterate.
         """
-        view, whole, examples = self.rows.block(members), self._state, self._problem.examples
+        view, whole, examples = rows.block(members), self._state, self._problem.examples
         size, options = members.size, PegasosOptions(average=None)
         state = new_state(size, size, options, self._problem.lam, 0).loop
         state.alpha[:], state.image[:] = whole.alpha[members], whole.image[members]
@@ -300,17 +305,20 @@ class Blocks:
 
     def _suits(self, alpha: np.ndarray) -> bool:
         """Return whether so many coefficients of a block end at a bound that blocks are of use."""
-        least, most, _ = limits_of(self._problem.loss)
-        own = alpha[alpha != 0.0]
-        return bool(np.count_nonzero((own == least) | (own == most)) >= _BOUNDED * own.size)
+        loss, own = self._problem.loss, alpha[alpha != 0.0]
+        bounded = (own == loss.lower) | (own == loss.upper)
+        return bool(np.count_nonzero(bounded) >= _BOUNDED * own.size)
 
-    def add(self, members: np.ndarray, alpha: np.ndarray, stopper: Stopper) -> str | None:
+    def add(
+        self, rows: RowSource, members: np.ndarray, alpha: np.ndarray, stopper: Stopper
+    ) -> str | None:
         """Give a block its coefficients, and add its rows to the margins; part by part.
 
         Returns the stopper's reason if that came first; coefficients and margins agree.
 
         Parameters
         ----------
+        rows : RowSource
         members : ndarray of int64
         alpha : ndarray of shape (n_members,)
         stopper : Stopper
@@ -324,7 +332,7 @@ class Blocks:
             some = moved[top : top + tuning.TILE_ROWS]
             who, new = members[some], alpha[some]
             before = state.alpha[who]
-            self.rows.add_rows(who, (new - before) * signed[who], state.image)
+            rows.add_rows(who, (new - before) * signed[who], state.image)
             state.alpha[who] = new
             state.counters[STEPS] += some.size
             state.scalars[SIZE] += (np.abs(new) - np.abs(before)) @ np.abs(signed[who])
@@ -343,15 +351,9 @@ class WorkingSetAscent(DualAscent):
         super().__init__(*arguments, **options)
         self._sets, self._n_sets = sets_for(self.rows, self.state.loop.alpha)
         self._blocks: Blocks | None = None
-        if self.rows.block_size and limits_of(self.problem.loss)[1] < math.inf:
+        if self.rows.block_size and self.problem.loss.upper < math.inf:
             order = self._stream.epoch(0)
-            self._blocks = Blocks(self.problem, self.rows, self.state.loop, order)
-
-    def use_rows(self, rows: RowSource) -> None:
-        """Go on with other rows of the same examples."""
-        super().use_rows(rows)
-        if self._blocks is not None:
-            self._blocks.rows = rows
+            self._blocks = Blocks(self.problem, self.state.loop, order)
 
     def advance_to_checkpoint(self, stopper: Stopper) -> str | None:
         """Go on until the next evaluation: a block, or a few working sets."""
@@ -385,20 +387,20 @@ class WorkingSetAscent(DualAscent):
 
     def _advance_by_block(self, blocks: Blocks, stopper: Stopper) -> tuple[bool, str | None]:
         """Maximise over a block; returns whether none is of use, and the reason to stop."""
-        members, gap = blocks.choose(), self.history.records[-1].relative_gap
+        members, gap = blocks.choose(self.rows), self.history.records[-1].relative_gap
         if not members.size:
             return True, None
         with self.on_account():
             try:
                 with heeding(stopper.lasts):
-                    alpha = blocks.solve(members, self.parameters, gap)
+                    alpha = blocks.solve(self.rows, members, self.parameters, gap)
             except CutShort:  # nothing has been moved
                 if (reason := stopper.reason()) is None:
                     raise
                 return False, reason
             if not alpha.size:
                 return True, None
-            reason = blocks.add(members, alpha, stopper)
+            reason = blocks.add(self.rows, members, alpha, stopper)
         self.recentre_intercept()
         return False, reason
 

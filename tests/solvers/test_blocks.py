@@ -35,9 +35,9 @@ def added():
     """Members of the blocks that were added."""
     blocks, add = [], Blocks.add
 
-    def counting(self, members, alpha, stopper):
+    def counting(self, rows, members, alpha, stopper):
         blocks.append(members)
-        return add(self, members, alpha, stopper)
+        return add(self, rows, members, alpha, stopper)
 
     with mock.patch.object(Blocks, "add", counting):
         yield blocks
@@ -47,11 +47,11 @@ def make_rows(**options):
     return CachedRows(KernelMatrix(KERNEL, X), **options)
 
 
-def make_blocks(rows, *, C=0.1, loss=HINGE):
+def make_blocks(*, C=0.1, loss=HINGE):
     problem = make_problem(Y, 1.0 / (C * Y.size), loss=loss)
     state = new_state(Y.size, Y.size, PegasosOptions(average=None), problem.lam, 0).loop
     order = np.random.default_rng(0).permutation(Y.size)
-    return Blocks(problem, rows, state, order), state, problem
+    return Blocks(problem, state, order), state, problem
 
 
 PARAMETERS = {"kernel": KERNEL, "C": 0.1, "polish": True, "random_state": 0}
@@ -109,13 +109,13 @@ def test_block_leaves_margins_of_its_coefficients(kind, offset):
         if kind == "gram"
         else CachedRows(values, intercept_scaling=offset)
     )
-    blocks, state, problem = make_blocks(rows)
+    blocks, state, problem = make_blocks()
     K = KERNEL.block(X, X) + offset**2
     for _ in range(3):
-        members = blocks.choose()
+        members = blocks.choose(rows)
         assert members.size == Y.size // 4
-        alpha = blocks.solve(members, _parameters(problem), 1.0)
-        assert blocks.add(members, alpha, Stopper()) is None
+        alpha = blocks.solve(rows, members, _parameters(problem), 1.0)
+        assert blocks.add(rows, members, alpha, Stopper()) is None
         assert_array_equal(state.alpha[members], alpha)
         assert_allclose(state.image, K @ (state.alpha * Y), atol=1e-10)
 
@@ -126,27 +126,27 @@ def _parameters(problem):
 
 def test_block_is_a_sample_of_the_violators():
     """Nobody comes twice before all others have come; who is at an end never does."""
-    blocks, state, _ = make_blocks(make_rows())
+    rows, (blocks, state, _) = make_rows(), make_blocks()
     state.alpha[:100] = 1.0  # which can only shrink, and violate margins of zero
-    seen = np.concatenate([blocks.choose() for _ in range(2)])
+    seen = np.concatenate([blocks.choose(rows) for _ in range(2)])
     assert np.unique(seen).size == seen.size
     assert seen.min() >= 100
 
 
 def test_blocks_are_left_where_coefficients_end_inside_their_box():
-    blocks, state, problem = make_blocks(make_rows(), C=1e4)
-    assert not blocks.solve(blocks.choose(), _parameters(problem), 1.0).size
+    rows, (blocks, state, problem) = make_rows(), make_blocks(C=1e4)
+    assert not blocks.solve(rows, blocks.choose(rows), _parameters(problem), 1.0).size
     assert not state.alpha.any()
-    blocks, _, problem = make_blocks(make_rows(), loss=losses.SquaredHinge())
-    assert not blocks.solve(blocks.choose(), _parameters(problem), 1.0).size
+    blocks, _, problem = make_blocks(loss=losses.SquaredHinge())
+    assert not blocks.solve(rows, blocks.choose(rows), _parameters(problem), 1.0).size
 
 
 def test_block_that_is_cut_short_has_margins_of_its_coefficients(monkeypatch):
     monkeypatch.setattr(tuning, "TILE_ROWS", 16)
-    blocks, state, problem = make_blocks(make_rows())
-    members = blocks.choose()
-    alpha = blocks.solve(members, _parameters(problem), 1.0)
-    assert blocks.add(members, alpha, Countdown(2)) == "max_time"
+    rows, (blocks, state, problem) = make_rows(), make_blocks()
+    members = blocks.choose(rows)
+    alpha = blocks.solve(rows, members, _parameters(problem), 1.0)
+    assert blocks.add(rows, members, alpha, Countdown(2)) == "max_time"
     assert 0 < np.count_nonzero(state.alpha) < np.count_nonzero(alpha)
     assert_allclose(state.image, KERNEL.block(X, X) @ (state.alpha * Y), atol=1e-10)
 
