@@ -140,12 +140,13 @@ def _all(data: Any) -> Split:
     return Split(data.X_train, data.y_train, data.X_test, data.y_test)
 
 
-def _covertype() -> Split:
-    """Take the first 20,000 of the training and of the test examples, columns standardised."""
-    data = load_covtype()
-    scaler, n = StandardScaler(), 20_000
-    X = scaler.fit_transform(data.X_train[:n])
-    return Split(X, data.y_train[:n], scaler.transform(data.X_test[:n]), data.y_test[:n])
+def _covertype(n_samples: int) -> Split:
+    """Take the first examples of the shuffled rows, and the last 20,000 to test; standardised."""
+    data, scaler = load_covtype(), StandardScaler()
+    X = np.vstack((data.X_train, data.X_test))
+    y = np.concatenate((data.y_train, data.y_test))
+    train, test = slice(n_samples), slice(y.size - 20_000, None)
+    return Split(scaler.fit_transform(X[train]), y[train], scaler.transform(X[test]), y[test])
 
 
 def _moons(n_samples: int) -> Split:
@@ -173,15 +174,17 @@ _MADE: dict[str, Callable[[], Split]] = {
     "digits 1,797": _digits,
 }
 SMALL = {name: Problem(make, "scale", 1.0) for name, make in _MADE.items()}
+#: Parts of one problem that only differ in how many examples they have: all but those to test.
+COVERTYPE = {n: f"Covertype {n:,}" for n in (20_000, 50_000, 100_000, 561_012)}
 LARGE: dict[str, Problem] = {
     "Fashion-MNIST": Problem(lambda: _all(load_fashion_mnist()), 0.0102, 10.0),
     "T-shirt or shirt": Problem(_shirts, 0.0102, 10.0),
     "MNIST 8": Problem(_mnist_8, 0.02, 1.0),
     "Adult": Problem(lambda: _all(load_adult()), 0.05, 1.0),
     "USPS 7": Problem(_usps_7, 2.0, 1.0),
-    "Covertype 20,000": Problem(_covertype, "scale", 1.0),
-    "Covertype, C = 10": Problem(_covertype, 0.5, 10.0),
-    "Covertype, C = 100": Problem(_covertype, 0.5, 100.0),
+    **{name: Problem(partial(_covertype, n), 0.1, 1.0) for n, name in COVERTYPE.items()},
+    "Covertype, C = 10": Problem(partial(_covertype, 20_000), 0.5, 10.0),
+    "Covertype, C = 100": Problem(partial(_covertype, 20_000), 0.5, 100.0),
 }
 PROBLEMS = LARGE | SMALL
 
