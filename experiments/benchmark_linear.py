@@ -190,7 +190,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
         }
         first, second = sorted(times, key=lambda solver: float(times[solver]))[:2]
         told.append(
-            f"the {first} on {problem} ({duration(times[first])}, then the {second} with "
+            f"on {problem} {first} ({duration(times[first])}, then {second} with "
             f"{duration(times[second])})"
         )
     return [

@@ -209,10 +209,11 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     few, many = at[CS[1]]
     return [
         Claim(
-            f"At C = {CS[1]:g}, a relative gap of {rounded(few)} makes 90% of the predictions "
-            f"certain with {first:,} examples, and {rounded(many)} with {last:,}.",
+            f"At C = {CS[1]:g}, in the median of {len(SETS)} sets and both kernels, a relative gap "
+            f"of {rounded(few)} makes 90% of the predictions certain with {first:,} examples, and "
+            f"{rounded(many)} with {last:,}.",
             OURS,
-            f"Medians over {len(SETS)} sets and both kernels. {by_C}.",
+            f"{by_C}.",
         ),
         Claim(
             "The gap that is needed falls about like 1/(m C f*).",
