@@ -136,7 +136,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             "Until then its t-weighted average is the averaged perceptron.",
             OURS,
             f"Test errors of the two differ by {rounded(float(np.median(off)))} points in the "
-            f"median (at most {rounded(max(off))}) until then, and by "
+            f"median (up to {rounded(max(off))}) until then, and by "
             f"{rounded(float(np.median(later)))} (up to {rounded(max(later))}) from λT = 1 on.",
         ),
     ]
