@@ -165,15 +165,15 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     new = max(ratio[steps <= n].max() for n, (steps, ratio) in over.items())
     return [
         Claim(
-            "The test error does not depend on the size of the training set.",
+            "On nearly separable data the test error does not depend on the training set's size.",
             ZHOU,
-            f"Largest differences of the final test error between n = 100, 1,000 and 10,000: "
+            "Largest differences of the final test error between n = 100, 1,000 and 10,000: "
             f"{_told(apart)}.",
             mark(max(apart.values()) <= CLOSE),
             criterion,
         ),
         Claim(
-            "A hundred steps are enough.",
+            "There, a hundred steps are enough.",
             ZHOU,
             f"Largest excess of the test error after 100 steps over the final one: {_told(late)}.",
             mark(max(late.values()) <= CLOSE),
