@@ -190,14 +190,14 @@ def claims(results: dict[str, Any]) -> list[Claim]:
         }
         first, second = sorted(times, key=lambda solver: float(times[solver]))[:2]
         told.append(
-            f"on {problem} {first} ({duration(times[first])}, then {second} with "
-            f"{duration(times[second])})"
+            f"{first} ({duration(times[first])}) before {second} ({duration(times[second])}) on "
+            f"{problem}"
         )
     return [
         Claim(
             "No linear solver is first on every problem.",
             OURS,
-            f"Within 1% of f*, the first is {listed(told)}.",
+            f"Within 1% of f*: {listed(told)}.",
         )
     ]
 

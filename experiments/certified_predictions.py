@@ -199,6 +199,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     by_C = "; ".join(
         f"C = {C:g}: {rounded(few)} with {first:,} examples, {rounded(many)} with {last:,}"
         for C, (few, many) in at.items()
+        if C != CS[1]
     )
     agree = listed(
         f"{_share(min(_shares(runs, tol, 'agrees')))} with tol = {tol:g}"
