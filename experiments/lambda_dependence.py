@@ -89,7 +89,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     ours, paper, dual = found.values()
     return [
         Claim(
-            "After a fixed number of steps Pegasos is worse like 1/λ, dual ascent hardly.",
+            "With a fixed number of steps Pegasos gets worse like 1/λ, dual ascent hardly.",
             JOURNAL,
             f"Exponent of λ in the suboptimality after one epoch: {span(ours, exponent)} for "
             f"Pegasos with permutations and t-weighted average, {span(paper, exponent)} with "
