@@ -1,4 +1,4 @@
-"""A fit and a prediction take no more memory beyond their data than the user guide says.
+"""A fit and a prediction take no more memory beyond their data than docs/memory.md says.
 
 What is measured is the most that Python and NumPy held at a time, in a call that is made again
 until nothing is compiled in it.
@@ -23,7 +23,7 @@ SLACK = 4 * MEBIBYTE
 
 
 def promised(X, k, model, n_new):
-    """Bytes by the table "Memory" of the user guide; of a prediction if there are new rows."""
+    """Bytes by the table of docs/memory.md; of a prediction if there are new rows."""
     (n, d), pairs = X.shape, k * (k - 1) // 2
     linear, is_sparse = isinstance(model, LinearPegasosSVC), sparse.issparse(X)
     size = sum(part.nbytes for part in ((X.data, X.indices, X.indptr) if is_sparse else (X,)))
