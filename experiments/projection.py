@@ -75,9 +75,9 @@ def claims(results: dict[str, Any]) -> list[Claim]:
         Claim(
             "With and without the projection there are no major differences.",
             JOURNAL,
-            f"From λT = 10 on the suboptimality without it is at most {rounded(max(decades[-1]))} "
-            f"times that with it; for λT from 1 to 10 it is up to {rounded(max(decades[-2]))} "
-            f"times, from 0.1 to 1 up to {rounded(max(decades[-3]))} times.",
+            f"From λT = 10 on the suboptimality without it is up to {rounded(max(decades[-1]))} "
+            f"times that with it, for λT from 1 to 10 up to {rounded(max(decades[-2]))} times, and "
+            f"from 0.1 to 1 up to {rounded(max(decades[-3]))} times.",
             mark(max(map(max, decades)) <= 1.5, max(decades[-1]) <= 1.5),
             "✓ if the ratio is at most 1.5 at every T, ~ if from λT = 10 on.",
         ),
