@@ -193,8 +193,8 @@ def claims(results: dict[str, Any]) -> list[Claim]:
         Claim(
             "Read as a bound for a training set of any size, the report's theorem is false.",
             OURS,
-            f"While every draw is a new example, as it requires, the excess is up to {rounded(new)} "
-            f"times the bound; with repeated draws from {SIZES[0]} examples up to "
+            "While every draw is a new example, as it requires, the excess is up to "
+            f"{rounded(new)} times the bound; with repeated draws from {SIZES[0]} examples up to "
             f"{rounded(over[SIZES[0]][1].max())} times.",
         ),
     ]

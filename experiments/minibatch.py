@@ -92,7 +92,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
         Claim(
             "With kT fixed, the suboptimality is flat in k up to a few hundred.",
             JOURNAL,
-            f"After {most} epochs of independent draws the last iterate's suboptimality is less than "
+            f"After {most} epochs of independent draws the last iterate's suboptimality is below "
             f"twice its value at k = 1 up to {_told(results, paper)}.",
             mark(min(paper.values()) >= 256, max(paper.values()) >= 256),
             "✓ if k = 256 at most doubles the suboptimality after the most epochs on both sets, "
