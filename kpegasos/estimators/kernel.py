@@ -391,8 +391,8 @@ class PegasosSVC(OneVsOneMixin, KernelEstimator):
     row_dtype : {"auto", "float32", "float64"}, default="auto"
         Precision in which kernel values are computed and kept for training. "auto" is that of X for
         up to 2,000 examples (1,000 without ``tol``, ``polish`` and ``warm_start``), and beyond that
-        float32, which takes half the time and memory. Where pairs of several classes have 512
-        examples at the most it is float64. It stays that of X if ``tol`` is below 1e-5
+        float32, which takes half the time and memory. Where pairs of several classes have up
+        to 1,000 examples it is float64. It stays that of X if ``tol`` is below 1e-5
         (not looked at with ``warm_start``), C times the largest weight is above 1,000, or the
         kernel is a function of your own. Where float32 would round too much, the arithmetic is
         float64 all the same. The certificate accounts for the rounding.
