@@ -82,7 +82,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
         {kind: [row[base] / row[kind] for row in table] for kind in ("suffix", "weighted")}
         for base in ("last", "uniform")
     )
-    ahead = np.minimum(*uniform.values())
+    ahead = np.min([*uniform.values()], axis=0)
     crossings = span(filter(None, map(_crossing, results["curves"].values())))
     return [
         Claim(
