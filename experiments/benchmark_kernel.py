@@ -364,9 +364,10 @@ LOOKS = {"polished": "polished", "plain": "Pegasos", "intelex": "intelex", "SVC"
 
 def plot(results: dict[str, Any]) -> plots.Figure:
     """A line for each problem, a dot on it for each series; below, Covertype as it grows."""
-    figure, axes = plots.panels(2, 2, 8.2, height_ratios=(3, 2))
-    for ax, small, dtype in zip(axes[0], (False, True), ("float32", "float64"), strict=True):
-        rows = select(at_levels(results, LEVEL, small=small), dtype=dtype)
+    figure = plots.plt.figure(figsize=(plots.WIDTH, 8.2))
+    axes: Any = figure.subplot_mosaic([["large", "small"], ["growth"] * 2], height_ratios=[3, 2])
+    for size, dtype in (("large", "float32"), ("small", "float64")):
+        ax, rows = axes[size], select(at_levels(results, LEVEL, small=size == "small"), dtype=dtype)
         rows = [row for row in rows if any(row.get(name) for name in SERIES)]
         for height, row in enumerate(rows):
             runs = [(name, row[name]["fit_seconds"]) for name in SERIES if row.get(name)]
@@ -376,11 +377,9 @@ def plot(results: dict[str, Any]) -> plots.Figure:
                 style = plots.METHODS[LOOKS[name]].style(linestyle="none", markersize=7)
                 ax.plot(value, height, **style)
         plots.rows_down(ax, [row["problem"] for row in rows], fontsize=9.5)
-        plots.log_x(ax, xlabel=plots.SECONDS, title=f"{'small' if small else 'large'}, {dtype}")
-    axes[0, 0].set_xlim(1, 200)
-    _draw_growth(figure.add_subplot(axes[1, 0].get_gridspec()[1, :]), results)
-    for ax in axes[1]:
-        ax.remove()
+        plots.log_x(ax, xlabel=plots.SECONDS, title=f"{size}, {dtype}")
+    axes["large"].set_xlim(1, 200)
+    _draw_growth(axes["growth"], results)
     return plots.state(
         figure,
         "Seconds of kernel SVMs at equal suboptimality",
@@ -392,8 +391,9 @@ def plot(results: dict[str, Any]) -> plots.Figure:
 
 
 def growth(results: Row) -> list[tuple[int, Row]]:
-    """Return runs on Covertype at the first level by the number of examples."""
-    rows = {row["problem"]: row for row in at_levels(results, LEVELS[0], small=False)[::-1]}
+    """Return runs on Covertype in float32 at the first level, by the number of examples."""
+    large = select(at_levels(results, LEVELS[0], small=False), dtype="float32")
+    rows = {row["problem"]: row for row in large}
     return [(n, rows[name]) for n, name in COVERTYPE.items() if name in rows]
 
 
@@ -522,7 +522,7 @@ def all_of_covertype(results: dict[str, Any]) -> str:
     n, run = runs[-1][0], runs[-1][1]["polished"]
     power = slope([n for n, _ in runs], [row["polished"]["fit_seconds"] for _, row in runs])
     return (
-        f"All of Covertype but 20,000 rows for testing, {n:,} examples, take "
+        f"All of Covertype but 20,000 rows for testing ({n:,} examples) takes "
         f"{run['fit_seconds'] / 60:.0f} minutes to a certified relative gap of "
         f"{percent(run['suboptimality'], 2)}, with {run['support_vectors']:,} support vectors, "
         f"a test accuracy of {percent(run['test_accuracy'])} and "

@@ -427,7 +427,6 @@ class SolverRun(ABC):
     most_steps: float = math.inf
     #: Of a free intercept: what has been added to the image of every example.
     shift: float = 0.0
-    #: Of the slice before.
 
     def __init__(
         self,
