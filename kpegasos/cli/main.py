@@ -266,9 +266,8 @@ def _make_parser(command: str) -> argparse.ArgumentParser:
         "train": (_add_train, _add_fit, _add_data),
         "predict": (_add_predict, _add_data),
         "tune": (_add_tune, _add_fit, _add_data),
-        "warm": (),
     }
-    for group in groups[command]:
+    for group in groups.get(command, ()):
         group(parser.add_argument)
     parser.add_argument("-q", "--quiet", action="store_true", help="print errors only")
     parser.add_argument("--help", action="help", help="show this")
@@ -276,12 +275,13 @@ def _make_parser(command: str) -> argparse.ArgumentParser:
 
 
 def _prepared(arguments: Sequence[str]) -> list[str]:
-    """Bring LIBSVM's ``-w1 5`` into a form that argparse knows."""
-    words, options = list(arguments), []
-    while words:
-        word = words.pop(0)
-        is_weight = word.startswith("-w") and word != "-w" and words
-        options.append(f"--weight={word[2:]}={words.pop(0)}" if is_weight else word)
+    """Bring LIBSVM's ``-w1 5`` and ``-r -1e-3`` into a form that argparse knows."""
+    words, options = iter(arguments), []
+    for word in words:
+        is_weight = word.startswith("-w") and word != "-w"
+        value = next(words, None) if is_weight or word == "-r" else None
+        name = f"--weight={word[2:]}=" if is_weight else word
+        options.append(word if value is None else f"{name}{value}")
     return options
 
 

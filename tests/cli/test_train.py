@@ -29,17 +29,14 @@ OPTIONS = {
     "weights": ("-w-1 2 --weight 1=0.5 -h 0", {"class_weight": {-1: 2.0, 1: 0.5}}),
     "short": (
         "-c 3 -g 0.2 -e 0.001 -m 20 --seed 7",
-        {
-            "C": 3.0,
-            "gamma": 0.2,
-            "tol": 0.001,
-            "cache_mb": 20.0,
-            "random_state": 7,
-        },
+        {"C": 3.0, "gamma": 0.2, "tol": 0.001, "cache_mb": 20.0, "random_state": 7},
     ),
     "scale": ("-g scale --jobs 1 --max-time 60", {"gamma": "scale", "n_jobs": 1, "max_time": 60.0}),
     "polynomial": ("-t 1 -d 2 -r 1", {"kernel": "poly", "degree": 2, "coef0": 1.0}),
-    "no certificate": ("-t 3", {"kernel": "sigmoid", "polish": False, "tol": None}),
+    "no certificate": (
+        "-t 3 -r -1e-1",
+        {"kernel": "sigmoid", "coef0": -0.1, "polish": False, "tol": None},
+    ),
 }
 
 
