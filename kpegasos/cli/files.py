@@ -16,6 +16,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -71,13 +72,12 @@ def _blamed(name: Any) -> Iterator[None]:
 
 def as_labels(y: NDArray[Any]) -> NDArray[Any]:
     """Return labels, as integers where all are whole."""
-    is_whole = y.dtype.kind in "biu" or (y.dtype.kind == "f" and (np.trunc(y) == y).all())
-    return y.astype(np.int64) if is_whole else y
+    return y.astype(np.int64) if y.dtype.kind in "biuf" and _is_whole(y).all() else y
 
 
-def is_table(path: str) -> bool:
-    """Return whether a file is a table, whose columns have names, by its ending."""
-    return path != STANDARD and table_ending(path) is not None
+def _is_whole(y: NDArray[Any]) -> NDArray[np.bool_]:
+    """Tell which numbers are whole, and not beyond those that float64 has one by one."""
+    return (np.floor(y) == y) & (np.abs(y) <= 2**53)
 
 
 def read_examples(options: argparse.Namespace, least_columns: int = 1) -> Examples:
@@ -91,7 +91,7 @@ def read_examples(options: argparse.Namespace, least_columns: int = 1) -> Exampl
     OSError, ValueError
         Naming the file, the place and what is wrong there.
     """
-    if is_table(options.data):
+    if table_ending(options.data):
         return read_table(options.data, options.label)
     X, y = read_svmlight(options.data, zero_based=options.zero_based)
     X.resize(X.shape[0], max(X.shape[1], least_columns))
@@ -171,8 +171,8 @@ def labels_of(examples: Examples, path: str, *, numbers: bool) -> np.ndarray:
     if numbers and y.dtype.kind == "U":
         raise ValueError(f"{path}: labels must be numbers for -s 3, got {shown(str(y[0]))}")
     if not numbers and y.dtype.kind == "f":
-        got = float(y[np.trunc(y) != y][0])
-        raise ValueError(f"{path}: labels must be whole or texts, but for -s 3, got {got!r}")
+        got = float(y[~_is_whole(y)][0])
+        raise ValueError(f"{path}: labels must be texts or whole to 2**53, but for -s 3, got {got}")
     if (y == y[0]).all() and not numbers:
         raise ValueError(f"{path}: labels must be of two classes or more, got {y[0]} alone")
     return y
@@ -291,7 +291,7 @@ def place_of(options: argparse.Namespace) -> str:
         If skops is to write it, and is not there.
     """
     named = "stdin" if options.data == STANDARD else os.path.basename(options.data)
-    needs = "scaling" if options.scale else "names of columns" if is_table(options.data) else None
+    needs = "scaling" if options.scale else table_ending(options.data) and "names of columns"
     path = str(options.model or f"{named}{_SKOPS if needs else '.model'}")
     if path.endswith(_SKOPS):
         require_skops()
@@ -327,18 +327,21 @@ def read_model(path: str, n_features: int | None = None) -> tuple[Any, list[int]
         Naming file, line and what is wrong there.
     """
     with open(path, "rb") as file:
-        head = file.read(2**16)
-    if head.startswith(_ZIP):
-        return kpegasos.load(path), None
-    lines = head.partition(b"\nSV")[0].decode("ascii", "replace").splitlines()
-    header = {words[0]: words[1:] for words in map(str.split, lines) if words}
-    kind = " ".join(header.get("svm_type", []))
-    if kind not in (*CLASSIFIERS, *REGRESSORS):
-        known = ", ".join((*CLASSIFIERS, *REGRESSORS))
+        is_archive = file.peek().startswith(_ZIP)
+        lines = () if is_archive else takewhile(lambda line: line.split() != [b"SV"], file)
+        header = {words[0]: words[1:] for words in map(bytes.split, lines) if words}
+    if is_archive:
+        model = kpegasos.load(path)
+        if not (hasattr(model, "predict") and hasattr(model, "n_features_in_")):
+            raise ValueError(f"{path}: must hold a fitted estimator, got {shown(model)}")
+        return model, None
+    kind = b" ".join(header.get(b"svm_type", [])).decode("ascii", "replace")
+    estimators: Any = dict.fromkeys(CLASSIFIERS, kpegasos.PegasosSVC)
+    estimators |= dict.fromkeys(REGRESSORS, kpegasos.PegasosSVR)
+    if kind not in estimators:
+        known = ", ".join(estimators)
         raise ValueError(f"{path}: must be a model of skops, or of LIBSVM with svm_type {known}")
-    estimator = kpegasos.PegasosSVC if kind in CLASSIFIERS else kpegasos.PegasosSVR
-    model = estimator.from_libsvm(path, n_features)
-    return model, [int(word) for word in header.get("label", [])]
+    return estimators[kind].from_libsvm(path, n_features), [*map(int, header.get(b"label", []))]
 
 
 def core_of(model: Any) -> Any:

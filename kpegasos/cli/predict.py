@@ -51,8 +51,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _examples(options: argparse.Namespace, model: Any) -> tuple[Any, Any]:
     """Read X, with the columns of the model as far as they are known, and y."""
-    core = files.core_of(model)
-    if getattr(core, "kernel", None) == "precomputed":
+    if getattr(files.core_of(model), "kernel", None) == "precomputed":
         return files.read_kernel_values(options)[0]
     X, y = files.read_examples(options, least_columns=model.n_features_in_)
     if hasattr(X, "columns") and hasattr(model, "feature_names_in_"):
@@ -76,7 +75,7 @@ def _by_name(X: Any, names: list[str], options: argparse.Namespace) -> Any:
 
 def _comparable(y: Any, model: Any, options: argparse.Namespace) -> Any:
     """Return labels that can be compared with predictions: texts with texts, or numbers."""
-    texts = hasattr(model, "classes_") and model.classes_.dtype.kind == "U"
+    texts = hasattr(model, "classes_") and isinstance(model.classes_[0], str)
     if y is None or (y.dtype.kind == "U") == texts:
         return y
     if not texts:

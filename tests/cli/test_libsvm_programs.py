@@ -62,3 +62,15 @@ def test_rows_with_features_that_a_model_does_not_know_are_as_far_as_for_svm_pre
         its = libsvm("svm-predict", data, "our.model", "its")
         assert kpegasos("predict", data, "our.model", "ours").out == its
         assert (tmp_path / "ours").read_text() == (tmp_path / "its").read_text()
+
+
+def test_probabilities_are_in_the_order_of_svm_predict_behind_any_header(kpegasos, tmp_path):
+    """A hundred classes have half a megabyte of it."""
+    data = write_examples(tmp_path / "data", n_classes=3)
+    libsvm("svm-train", "-b", "1", data, "its.model")
+    text = (tmp_path / "its.model").read_text()
+    (tmp_path / "its.model").write_text(text.replace("rho ", f"rho {' ' * 100_000}"))
+    libsvm("svm-predict", "-b", "1", data, "its.model", "its")
+    kpegasos("predict", "-b", "1", data, "its.model", "ours")
+    first = [(tmp_path / name).read_text().split("\n")[0] for name in ("its", "ours")]
+    assert first[0] == first[1] != "labels 1 2 3"

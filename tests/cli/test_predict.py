@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from cli_cases import examples, write_csv, write_rows
 
-from kpegasos import LinearPegasosSVC, PegasosSVC, PegasosSVR, load
+from kpegasos import LinearPegasosSVC, PegasosSVC, PegasosSVR, load, save
 
 
 @pytest.fixture(params=[2, 3])
@@ -120,3 +120,21 @@ def test_text_classes_are_compared_with_labels_that_are_numbers(kpegasos, tmp_pa
     (tmp_path / "b.csv").write_text("a,y\n0,1\n5,2\n5,1\n")
     kpegasos("train", "a.csv", "m.skops")
     assert kpegasos("predict", "b.csv", "m.skops").out.startswith("Accuracy = 66.6")
+
+
+def test_models_of_python_may_have_classes_that_are_objects_and_must_be_fitted(
+    kpegasos, refusal, tmp_path
+):
+    """As a column of pandas with texts makes them."""
+    pytest.importorskip("pandas")
+    X, y = examples()
+    names = np.where(y == 1, "yes", "no").astype(object)
+    write_csv(tmp_path / "t.csv", X, names)
+    model = PegasosSVC(random_state=0)
+    save(model, tmp_path / "bare.skops")
+    assert "bare.skops: must hold a fitted estimator, got Peg" in refusal(
+        "predict", "t.csv", "bare.skops"
+    )
+    save(model.fit(X, names), tmp_path / "m.skops")
+    facts = json.loads(kpegasos("predict", "t.csv", "m.skops", "--json").out)
+    assert facts["accuracy"] == model.score(X, names)

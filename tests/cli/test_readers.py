@@ -36,9 +36,10 @@ def test_rows_are_read_to_the_last_bit(tmp_path, zero_based, pack):
     assert found.y.dtype == np.int64
 
 
-def test_labels_that_are_not_whole_stay_what_they_are(tmp_path):
-    path = written(tmp_path / "rows", "1.5 1:1\n2 1:1\n")
-    assert read_svmlight(str(path)).y.tolist() == [1.5, 2.0]
+def test_labels_that_are_not_whole_or_no_int64_stay_what_they_are(tmp_path):
+    for label in (1.5, 1e19):
+        path = written(tmp_path / "rows", f"{label} 1:1\n2 1:1\n")
+        assert read_svmlight(str(path)).y.tolist() == [label, 2.0]
 
 
 FAULTS = {
