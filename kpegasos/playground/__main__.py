@@ -20,8 +20,8 @@ from typing import Any
 from kpegasos.playground import STATIC
 
 HOST = "127.0.0.1"
-#: Characters of a table.
-MOST_TEXT = 1 << 20
+#: Characters of a table: browsers refuse a server's address of a quarter of a megabyte or more.
+MOST_TEXT = 1 << 18
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -31,10 +31,8 @@ _POLICY = (
 class Handler(SimpleHTTPRequestHandler):
     """Sends the page's files, and at first the address that has the table."""
 
-    extensions_map = {  # noqa: RUF012
-        **SimpleHTTPRequestHandler.extensions_map,
-        ".js": "text/javascript",  # some systems have another one, with which no module runs
-    }
+    # Some systems have another type, with which no module runs.
+    extensions_map = SimpleHTTPRequestHandler.extensions_map | {".js": "text/javascript"}
     server: Server
 
     def __init__(self, *arguments: Any) -> None:
@@ -77,6 +75,11 @@ class Server(ThreadingHTTPServer):
         self.names = {f"{name}:{self.server_port}" for name in (HOST, "localhost")}
         self.url = f"http://{HOST}:{self.server_port}/"
 
+    def handle_error(self, *arguments: Any) -> None:
+        """Say nothing of a browser that goes away in the middle of an answer."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(*arguments)
+
 
 def fragment_of(path: Path) -> str:
     """Make the end of an address that has the table of a file.
@@ -92,8 +95,7 @@ def fragment_of(path: Path) -> str:
         text = file.read(MOST_TEXT + 1)
     if len(text) > MOST_TEXT:
         raise ValueError(f"{path.name} must have at most {MOST_TEXT} characters, got more")
-    packed = zlib.compressobj(wbits=-zlib.MAX_WBITS)
-    content = packed.compress(json.dumps({"table": text}).encode()) + packed.flush()
+    content = zlib.compress(json.dumps({"table": text}).encode(), wbits=-zlib.MAX_WBITS)
     return f"#state={base64.urlsafe_b64encode(content).decode().rstrip('=')}"
 
 
@@ -118,7 +120,7 @@ def main() -> None:
     try:
         server.serve_forever()
     except KeyboardInterrupt:
-        print("\nPlayground ended.")
+        print("\nPlayground ended.", file=sys.stderr)
 
 
 if __name__ == "__main__":

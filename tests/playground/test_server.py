@@ -4,6 +4,8 @@ import http.client
 import os
 import re
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -63,12 +65,23 @@ def test_server_sends_on_to_the_address_with_the_table(server):
     assert asked(server, "/")[2] == (STATIC / "index.html").read_bytes()
 
 
+def test_server_says_nothing_of_a_browser_that_goes_away(server, capsys):
+    with socket.create_connection(server.server_address) as browser:
+        browser.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        browser.send(b"GET /index.html HTTP/1.1")
+    assert asked(server, "/style.css")[0] == 200  # by then the other one has a thread
+    for thread in threading.enumerate():
+        if "process_request" in thread.name:
+            thread.join()
+    assert capsys.readouterr().err == ""
+
+
 def test_what_will_not_do_is_one_sentence(tmp_path, monkeypatch, capsys):
-    (tmp_path / "long.csv").write_text("1,2,a\n" * 200_000)
+    (tmp_path / "long.csv").write_text("1,2,a\n" * 50_000)
     with program.Server() as taken:
         for arguments, sentence in (
             ([str(tmp_path / "none.csv")], "No such file"),
-            ([str(tmp_path / "long.csv")], "long.csv must have at most 1048576 characters"),
+            ([str(tmp_path / "long.csv")], "long.csv must have at most 262144 characters"),
             (["--port", str(taken.server_port)], "in use"),
             (["--port", "70000"], "0-65535"),
         ):
@@ -81,11 +94,13 @@ def test_what_will_not_do_is_one_sentence(tmp_path, monkeypatch, capsys):
 @pytest.mark.slow
 def test_program_serves_until_it_is_interrupted():
     command = [sys.executable, "-m", "kpegasos.playground", "--no-browser", "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, text=True, **pipes) as process:
         port = int(re.search(r"http://127\.0\.0\.1:(\d+)/", process.stdout.readline())[1])
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
         connection.request("GET", "/")
         assert connection.getresponse().status == 200
+        process.stdout.close()  # as `| head -1` does
         process.send_signal(signal.SIGINT if os.name == "posix" else signal.CTRL_C_EVENT)
-        assert "Playground ended." in process.stdout.read()
+        assert process.stderr.read().strip() == "Playground ended."
     assert process.returncode == 0
