@@ -225,6 +225,7 @@ search(scoring=refits) -> decisions of the held-out examples, got 3 rows instead
 search(scoring="closeness") -> scoring must be a name of ... a callable or None, got 'closeness'
 search(scoring=accuracy_score) -> scoring must be a scorer: ... metric function
 plotting.DecisionRegionDisplay(**REGIONS | {"y": np.zeros(3)}) -> y ... 4 rows of X, got shape (3,)
+plotting.DecisionRegionDisplay(**REGIONS | {"y": np.full(4, 2)}) -> y must be among ... got {2}
 plotting.DecisionRegionDisplay(**REGIONS | {"values": np.ones((3, 2))}) -> values ... got (3, 2)
 plotting.DecisionRegionDisplay(**REGIONS, counts=[1.0]) -> counts ... 2 support vectors, got shape
 plotting.DecisionRegionDisplay.from_estimator(iris(), X, Y) -> X must have shape (n, 2), got (60, 3)
@@ -237,6 +238,7 @@ drawn("RegularizationPathDisplay", y="speed") -> cv_results must have a column '
 plotting.RegularizationPathDisplay(Cs=CS, values=[1.0]) -> values must have an entry for each of the
 curves(y="suboptimality") -> optimum must be given ... got None
 curves(y=["gap", "dual_bound"]) -> y must name columns of one kind
+curves({**CURVES, "gap": [0, -1, np.nan]}, y="gap") -> y must have positive values ... 'gap'
 curves(x="seconds") -> must have the column 'seconds' for x or y
 curves(label="one") -> label must name ... curves, got 1
 curves([{"iteration": [1], "gap": [1]}, {"iteration": [1, 2], "gap": [1, 2]}], y="gap") -> same ch

@@ -353,7 +353,7 @@ class TrainingAnimation:
         ax.clear()
         so_far = {name: column[:n_shown] for name, column in self.history.items()}
         head: dict[str, Any] = {"marker": "o", "markevery": [n_shown - 1]}
-        self.convergence_ = ConvergenceDisplay.from_history(so_far, ax=ax, legend=False, **head)
+        self.convergence_ = ConvergenceDisplay(runs=so_far).plot(ax, legend=False, **head)
         ax.legend(**INSIDE | {"loc": "upper right"})
         if np.unique(self.y).size > 2:
             ax.set_ylabel("objective f(w), sum over pairs")

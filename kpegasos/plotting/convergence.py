@@ -158,9 +158,12 @@ class ConvergenceDisplay(AxesDisplay):
         Raises
         ------
         ValueError
-            As for the class.
+            As for the class, or if no value is positive.
         """
-        return cls(runs=runs, x=x, y=y, optimum=optimum).plot(ax, **plot_options)
+        display = cls(runs=runs, x=x, y=y, optimum=optimum)
+        if not any((np.median(each, axis=0) > 0).any() for each in display.curves.values()):
+            raise ValueError(f"y must have positive values for logarithmic axes, got none of {y!r}")
+        return display.plot(ax, **plot_options)
 
     @classmethod
     def from_estimator(
@@ -279,9 +282,9 @@ class ConvergenceDisplay(AxesDisplay):
         for name, values in self.curves.items():
             low, median, high = np.percentile(values, _BAND, axis=0)
             shown = np.where(median > 0, median, np.nan)
-            look = {"color": _LOOKS[name][1]} if name in _LOOKS else {}
-            style: dict[str, Any] = {**look, **line_style}
-            (line,) = self.ax_.plot(self.positions, shown, label=labels[name], **style)
+            style = {"color": _LOOKS[name][1]} if name in _LOOKS else {}
+            style |= {"marker": "o"} if self.positions.size == 1 else {}
+            (line,) = self.ax_.plot(self.positions, shown, label=labels[name], **style | line_style)
             self.lines_[name], self.bands_[name] = line, None
             if len(values) > 1:
                 area: dict[str, Any] = {"color": line.get_color(), "alpha": 0.2, "linewidth": 0}

@@ -17,7 +17,7 @@ from sklearn.inspection import DecisionBoundaryDisplay
 
 from kpegasos.plotting import checks
 from kpegasos.plotting.style import AxesDisplay, class_name, color_of, ink, marker_of
-from kpegasos.utils.validation import as_integer, as_number, optional
+from kpegasos.utils.validation import as_integer, as_number, optional, shown
 
 _RING: dict[str, Any] = {"facecolors": "none", "linewidths": 0.6, "zorder": 2.6}
 #: Decision at which a colour is at its strongest, and its opacity at the boundary and there.
@@ -78,7 +78,7 @@ class DecisionRegionDisplay(AxesDisplay):
     Raises
     ------
     ValueError
-        If shapes do not fit together, or a count is negative.
+        If shapes do not fit together, a count is negative, or a label of ``y`` is no class.
 
     See Also
     --------
@@ -124,14 +124,15 @@ class DecisionRegionDisplay(AxesDisplay):
         if classes is None:
             classes = [0, 1] if y is None else np.unique(self.y)
         self.classes = checks.labels("classes", classes)
-        self.xlabel = xlabel
-        self.ylabel = ylabel
+        self.xlabel, self.ylabel = xlabel, ylabel
         expected = (self.yy.size, self.xx.size)
         if self.values.shape != expected:
             raise ValueError(
                 f"values must have the shape of yy and xx, (n_y, n_x) = {expected}, "
                 f"got {self.values.shape}"
             )
+        if unknown := set(self.y.tolist()) - set(self.classes.tolist()):
+            raise ValueError(f"y must be among {shown(self.classes)}, got {shown(unknown)}")
         if self.y.shape != (len(self.X),):
             raise ValueError(
                 f"y must have a label for each of the {len(self.X)} rows of X, "
@@ -194,8 +195,7 @@ class DecisionRegionDisplay(AxesDisplay):
             eps=as_number("eps", eps, least=0.0, most=1e100),
         )
         vectors, counts = _support_of(estimator, points, support)
-        names: dict[str, Any] = {"classes": estimator.classes_, **grid}
-        display = cls(X=points, y=y, support_vectors=vectors, counts=counts, **names)
+        display = cls(X=points, y=y, support_vectors=vectors, counts=counts, **grid)
         return display.plot(ax, **plot_options)
 
     def plot(
@@ -235,14 +235,12 @@ class DecisionRegionDisplay(AxesDisplay):
             look: dict[str, Any] = {"color": color_of(k), "marker": marker_of(k)}
             look |= {"edgecolors": plt.rcParams["axes.facecolor"], "linewidths": 0.3, "zorder": 2.5}
             self.points_.append(ax.scatter(x, y, s=point_size, label=class_name(label), **look))
-        self._max_count = max_count
-        self.support_ = None
+        self._max_count, self.support_ = max_count, None
         if len(self.support_vectors):
             x, y = self.support_vectors.T
             areas = 36.0 if self.counts is None else self._areas(self.counts)
-            self.support_ = ax.scatter(
-                x, y, s=areas, label="support vector", edgecolors=ink(), **_RING
-            )
+            look = {"label": "support vector", "edgecolors": ink(), **_RING}
+            self.support_ = ax.scatter(x, y, s=areas, **look)
         ax.axis((self.xx.min(), self.xx.max(), self.yy.min(), self.yy.max()))
         self._add_legend(legend, *self.legend_entries())
         return self
@@ -329,11 +327,12 @@ class _Probe(DecisionBoundaryDisplay):
 
 
 def _grid_of(estimator: Any, X: Any, **options: Any) -> dict[str, Any]:
-    """Return the grid, the values on it and the names of the features, data frames included."""
+    """Return the grid, the values on it and the names of classes and features, also of a frame."""
     response = "decision_function" if len(estimator.classes_) == 2 else "predict"
     probe = _Probe.from_estimator(estimator, X, response_method=response, **options)
     grid = {"xx": probe.xx0[0], "yy": probe.xx1[:, 0], "values": probe.response}
-    return {**grid, "xlabel": probe.xlabel, "ylabel": probe.ylabel}
+    names = {"xlabel": probe.xlabel, "ylabel": probe.ylabel, "classes": estimator.classes_}
+    return {**grid, **names}
 
 
 def _checked_counts(counts: ArrayLike | None, n_vectors: int) -> np.ndarray | None:
@@ -366,10 +365,8 @@ def _support_of(
         return vectors, None
     if counts is not None:
         of_support = counts[estimator.support_]
-        return (
-            vectors,
-            of_support if of_support.all() else None,
-        )  # a polished model is not one of counts
+        # A polished model is not one of counts.
+        return vectors, of_support if of_support.all() else None
     if hasattr(estimator, "dual_coef_"):  # of another package
         return vectors, np.abs(_dense(estimator.dual_coef_)).sum(axis=0)
     return vectors, None

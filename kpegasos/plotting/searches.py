@@ -398,15 +398,17 @@ class ValidationSurfaceDisplay(AxesDisplay):
             (self.dots_,) = ax.plot(columns, rows + 0.3, marker="o", label=label, **_MARK)
         if self.chosen is not None:
             row, column = divmod(self.chosen, self.Cs.size)
-            size: dict[str, Any] = {"marker": "*", "markersize": 13}
-            (self.star_,) = ax.plot(column, row + 0.3, label="chosen cell", **size, **_MARK)
+            star: dict[str, Any] = {"marker": "*", "markersize": 13}
+            (self.star_,) = ax.plot(column, row + 0.3, label="chosen cell", **star, **_MARK)
         few, middle = max(self.scores.shape) <= 7, np.mean(self.image_.get_clim())
+        # Those of squared errors have any size, and would overlap or all be 0.000.
+        largest = np.nanmax(np.abs(self.scores), initial=0.0)
+        form, size = (".3f", "small") if 0.1 <= largest < 100 else (".3g", "x-small")
         for (row, column), score in np.ndenumerate(self.scores) if few else ():
             if np.isfinite(score):
                 color = "black" if score > middle else "white"
                 style: dict[str, Any] = {"ha": "center", "va": "center", "color": color}
-                text = ax.text(column, row, f"{score:.3f}", fontsize="small", **style)
-                self.texts_.append(text)
+                self.texts_.append(ax.text(column, row, f"{score:{form}}", fontsize=size, **style))
 
     def _table(self, name: str, values: Any) -> np.ndarray:
         """Return a quantity of all cells.

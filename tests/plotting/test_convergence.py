@@ -54,6 +54,14 @@ def test_convergence_what_is_not_positive_is_left_out(ax):
     assert np.isnan(show(ax).lines_["dual_bound"].get_ydata()[:2]).all()
 
 
+def test_convergence_of_one_checkpoint_is_a_point(ax):
+    one = ConvergenceDisplay.from_history({"epoch": [1], "gap": [0.5]}, x="epoch", y="gap", ax=ax)
+    assert (one.lines_["gap"].get_marker(), show(ax).lines_["dual_bound"].get_marker()) == (
+        "o",
+        "None",
+    )
+
+
 @pytest.mark.parametrize("x", ["iteration", "epoch", "seconds", "kernel_evaluations"])
 def test_convergence_every_horizontal_axis(ax, moons, x):
     display = ConvergenceDisplay.from_estimator(moons[2], ax=ax, x=x, y="relative_gap")

@@ -101,6 +101,17 @@ def test_surface_other_parameters_are_those_of_the_chosen_cell(moons):
         np.testing.assert_array_equal(cells(display), means)
 
 
+@pytest.mark.parametrize("size", [1.0, 1e8, 1e-7])
+def test_surface_numbers_of_scores_of_any_size_differ_and_fit_their_cells(ax, size):
+    scores = -size * np.linspace(0.1, 0.9, 49).reshape(7, 7)
+    axes = np.logspace(-3, 3, 7)
+    display = ValidationSurfaceDisplay(Cs=axes, gammas=axes, scores=scores).plot(ax)
+    ax.figure.draw_without_rendering()
+    width = max(text.get_window_extent().width for text in display.texts_)
+    assert width < ax.get_window_extent().width / 7
+    assert len({text.get_text() for text in display.texts_}) == 49
+
+
 # --- along C --------------------------------------------------------------------------------------
 
 ALONG_C = [[0.5, 0.6, 0.7], [0.8, 0.88, 0.9]]
