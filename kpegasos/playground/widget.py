@@ -286,6 +286,7 @@ def _checked_settings(settings: Any) -> dict[str, Any]:
         step["scale"] = as_number("scale", step["scale"], positive=True)
     settings["seed"] = as_integer("seed", settings["seed"], least=0, most=2**32 - 1)
     as_flag("fit_intercept", settings["fit_intercept"])
+    as_choice("sampling", settings["sampling"], ("permutation", "uniform"))
     for pane in panes:
         as_choice("kernel", pane["kernel"], _KERNELS)
     # The estimators check the rest, and make numbers of NumPy plain.
@@ -333,7 +334,7 @@ def _column(name: str, values: Any, kinds: str, expected: str, n_points: int) ->
 def _numbered(y: Any) -> tuple[list[Any], np.ndarray]:
     """Return classes by name, and the index of each point's."""
     names = np.asarray(y)
-    if names.ndim != 1:
+    if names.ndim != 1 or (names.dtype.kind == "f" and np.isnan(names).any()):
         raise ValueError(f"y must be a vector of class labels, got {shown(y)} instead")
     names = plain_labels(names)
     classes = sorted_labels("y", names)
