@@ -7,6 +7,8 @@ from kernel_cases import exact
 from sklearn.datasets import make_blobs, make_moons
 
 from kpegasos import RBF, PegasosSVC, make_problem, make_rows, pegasos, sdca
+from kpegasos.core.state import CLOCK
+from kpegasos.core.steps import Constant
 from kpegasos.kernels.base import CallableKernel
 from kpegasos.kernels.exact import exact_products
 from kpegasos.rows.gram import GramRows
@@ -71,6 +73,14 @@ def test_records_say_what_rounding_may_add():
     certified = history["objective_average"] - history["gap"] - history["rounding"]
     assert (certified <= best).all()
     assert result.gap == history["gap"][-1]
+
+
+@pytest.mark.parametrize("step", [None, Constant(1e-3)])
+def test_largest_clock_bounds_that_of_a_run(step):
+    """Short steps make the scale grow, and so the stamps, whose rounding the bound stands for."""
+    rows = make_rows(X32, "rbf", gamma=0.02)
+    state = pegasos(make_problem(SIGNS, 1e-4), rows, n_steps=500, step=step, random_state=0).state
+    assert state.iterate("uniform").largest_clock >= state.loop.scalars[CLOCK]
 
 
 def test_last_look_can_be_cut_short():
