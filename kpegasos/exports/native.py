@@ -42,6 +42,7 @@ TRUSTED = tuple(
         "numpy": "dtype",
         "scipy.sparse._csc": "csc_matrix",
         "scipy.sparse._csr": "csr_array csr_matrix",
+        "sklearn.model_selection._split": "KFold StratifiedKFold",
         "sklearn.calibration": "_CalibratedClassifier _SigmoidCalibration _TemperatureScaling",
     }.items()
     for name in names.split()
@@ -178,9 +179,7 @@ def require_skops() -> Any:
     try:
         import skops.io
     except ImportError:
-        raise ImportError(
-            "kpegasos.save and load need skops: pip install 'kpegasos[skops]'"
-        ) from None
+        raise ImportError("save and load need skops: pip install 'kpegasos[skops]'") from None
     return skops.io
 
 

@@ -18,6 +18,7 @@ from rejections import refusal
 from scipy import sparse
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.impute import SimpleImputer
+from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -63,7 +64,7 @@ def estimators():
         *(classifier(warm_start=True, average="suffix"), linear_classifier()),
         *(make_pipeline(StandardScaler(), each()) for each in (classifier, search)),
         make_pipeline(SimpleImputer(), classifier()),
-        search(),
+        *(search(cv=cv) for cv in (KFold(2), StratifiedKFold(2, shuffle=True, random_state=0))),
     ]
     many = linear_classifier().fit(X, y)
     many.coef_ = sparse.csc_matrix(many.coef_)
