@@ -122,9 +122,7 @@ def test_text_classes_are_compared_with_labels_that_are_numbers(kpegasos, tmp_pa
     assert kpegasos("predict", "b.csv", "m.skops").out.startswith("Accuracy = 66.6")
 
 
-def test_models_of_python_may_have_classes_that_are_objects_and_must_be_fitted(
-    kpegasos, refusal, tmp_path
-):
+def test_models_of_python_are_fitted_and_may_have_objects_as_classes(kpegasos, refusal, tmp_path):
     """As a column of pandas with texts makes them."""
     pytest.importorskip("pandas")
     X, y = examples()
@@ -132,9 +130,7 @@ def test_models_of_python_may_have_classes_that_are_objects_and_must_be_fitted(
     write_csv(tmp_path / "t.csv", X, names)
     model = PegasosSVC(random_state=0)
     save(model, tmp_path / "bare.skops")
-    assert "bare.skops: must hold a fitted estimator, got Peg" in refusal(
-        "predict", "t.csv", "bare.skops"
-    )
+    assert "must hold a fitted estimator, got Peg" in refusal("predict", "t.csv", "bare.skops")
     save(model.fit(X, names), tmp_path / "m.skops")
     facts = json.loads(kpegasos("predict", "t.csv", "m.skops", "--json").out)
     assert facts["accuracy"] == model.score(X, names)

@@ -33,7 +33,7 @@ OPTIONS = {
     ),
     "scale": ("-g scale --jobs 1 --max-time 60", {"gamma": "scale", "n_jobs": 1, "max_time": 60.0}),
     "polynomial": ("-t 1 -d 2 -r 1", {"kernel": "poly", "degree": 2, "coef0": 1.0}),
-    "no certificate": (
+    "sigmoid": (
         "-t 3 -r -1e-1",
         {"kernel": "sigmoid", "coef0": -0.1, "polish": False, "tol": None},
     ),
