@@ -199,6 +199,7 @@ ArrayChunks(cut_at([-1, 2, 3]), [0, 1]) -> X must be a sparse matrix whose data,
 ArrayChunks(cut_at([0.0, 1, 3]), [0, 1]) -> X must be a sparse matrix whose data, indices and shape
 search(Cs=10**6) -> Cs must be at most 1000
 search(Cs=[]) -> Cs must have at least one value, got []
+search(Cs=np.ma.masked_equal([1.0, 10.0], 1.0)) -> Cs must have no masked entries
 search(Cs=[1.0, 0.0]) -> each value of Cs must be a positive finite number, got 0.0
 search(Cs=[1, 2, 1.0]) -> Cs must have different values, got 1 twice
 search(gammas=["wide"]) -> each value of gammas must be a positive finite ... 'scale' or 'auto'

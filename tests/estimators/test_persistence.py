@@ -123,6 +123,7 @@ EDITS = [
     *((kernel, *edit) for kernel in ("rbf", "linear") for edit in ARRAYS),
     ("precomputed", "support_", lambda values: values + 10**6),
     ("precomputed", "support_", lambda values: values - 10**6),
+    ("precomputed", "support_", lambda values: values[:-1]),
     ("primal", "coef_", lambda values: values[:, :1]),
     ("primal", "coef_", lambda values: np.tile(values, 3)),
 ]
