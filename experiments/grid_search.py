@@ -360,13 +360,13 @@ def plot(results: Row) -> plots.Figure:
     figure, ((compared, simulated),) = plots.panels(1, 2, 4.6)
     by_problem = grouped(results["table"], "problem")
     names = [name for name in COMPARED if name in by_problem]
-    single_fits = []
+    ratios = []
     for height, name in enumerate(names):
         for row in by_problem[name]:
             style = LOOKS[row["tool"]].style(linestyle="none", markersize=8, mew=1.5)
             compared.plot(row["seconds"], height, **style)
         seconds = {row["tool"]: row["seconds"] for row in by_problem[name]}
-        single_fits.append(seconds[OURS] / seconds[SINGLE])
+        ratios.append(seconds[OURS] / seconds[SINGLE])
     plots.rows_down(compared, names, fontsize=9.5)
     compared.set_title("search over γ and C")
     own = [name for name in SIMULATED if name in by_problem]
@@ -383,7 +383,7 @@ def plot(results: Row) -> plots.Figure:
         plots.log_x(ax, xlabel="seconds of the search")
     return plots.state(
         figure,
-        f"A search costs {min(single_fits):.0f} to {max(single_fits):.0f} times its slowest fit",
+        f"A search costs {min(ratios):.0f} to {max(ratios):.0f} times its slowest fit",
         "Bars: the slowest single fit. Right: 50 λ, 10 folds; seconds of the others as published, "
         "on a GPU; ours on these cores, and longer in the first row.",
     )

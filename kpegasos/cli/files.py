@@ -291,7 +291,8 @@ def place_of(options: argparse.Namespace) -> str:
         If skops is to write it, and is not there.
     """
     named = "stdin" if options.data == STANDARD else os.path.basename(options.data)
-    needs = "scaling" if options.scale else table_ending(options.data) and "names of columns"
+    has_columns = table_ending(options.data) is not None
+    needs = "scaling" if options.scale else "names of columns" if has_columns else None
     path = str(options.model or f"{named}{_SKOPS if needs else '.model'}")
     if path.endswith(_SKOPS):
         require_skops()
@@ -328,7 +329,7 @@ def read_model(path: str, n_features: int | None = None) -> tuple[Any, list[int]
     """
     with open(path, "rb") as file:
         is_archive = file.peek().startswith(_ZIP)
-        lines = () if is_archive else takewhile(lambda line: line.split() != [b"SV"], file)
+        lines = () if is_archive else takewhile(_is_of_header, file)
         header = {words[0]: words[1:] for words in map(bytes.split, lines) if words}
     if is_archive:
         model = kpegasos.load(path)
@@ -342,6 +343,11 @@ def read_model(path: str, n_features: int | None = None) -> tuple[Any, list[int]
         known = ", ".join(estimators)
         raise ValueError(f"{path}: must be a model of skops, or of LIBSVM with svm_type {known}")
     return estimators[kind].from_libsvm(path, n_features), [*map(int, header.get(b"label", []))]
+
+
+def _is_of_header(line: bytes) -> bool:
+    """Tell whether a line may name a fact of LIBSVM's; rows of data begin with numbers."""
+    return line.lstrip()[:1].isalpha() and line.split() != [b"SV"]
 
 
 def core_of(model: Any) -> Any:

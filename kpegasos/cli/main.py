@@ -280,8 +280,9 @@ def _prepared(arguments: Sequence[str]) -> list[str]:
     for word in words:
         is_weight = word.startswith("-w") and word != "-w"
         value = next(words, None) if is_weight or word == "-r" else None
-        name = f"--weight={word[2:]}=" if is_weight else word
-        options.append(word if value is None else f"{name}{value}")
+        if value is not None:
+            word = f"--weight={word[2:]}={value}" if is_weight else f"-r{value}"
+        options.append(word)
     return options
 
 

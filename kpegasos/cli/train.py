@@ -120,8 +120,9 @@ def _sigmoid_of(decisions: np.ndarray, is_positive: np.ndarray) -> tuple[float, 
 
 def _cross_validate(model: Any, X: Any, y: np.ndarray, options: argparse.Namespace) -> None:
     """Print the score of held-out predictions, as ``svm-train -v``."""
-    folds = folds_for(y, options.folds, options.random_state, regression=options.regression)
-    scores = scores_of(y, cross_val_predict(model, X, y, cv=folds), regression=options.regression)
+    regression = options.regression
+    folds = folds_for(y, options.folds, options.random_state, regression=regression)
+    scores = scores_of(y, cross_val_predict(model, X, y, cv=folds), regression=regression)
     if options.json:
         files.print_json({**scores, "folds": options.folds}, sys.stdout)
     else:
@@ -186,7 +187,8 @@ def folds_for(
     if fewest < n_folds:
         of = "" if regression else " of each class"
         raise ValueError(f"{option} must have {n_folds} examples{of}, got {fewest}")
-    return (KFold if regression else StratifiedKFold)(n_folds, shuffle=True, random_state=seed)
+    kind = KFold if regression else StratifiedKFold
+    return kind(n_folds, shuffle=True, random_state=seed)
 
 
 def is_interrupted(model: Any, work: Callable[[], object]) -> bool:

@@ -179,7 +179,9 @@ def require_skops() -> Any:
     try:
         import skops.io
     except ImportError:
-        raise ImportError("save and load need skops: pip install 'kpegasos[skops]'") from None
+        raise ImportError(
+            "kpegasos.save and load need skops: pip install 'kpegasos[skops]'"
+        ) from None
     return skops.io
 
 

@@ -333,10 +333,9 @@ def _column(name: str, values: Any, kinds: str, expected: str, n_points: int) ->
 
 def _numbered(y: Any) -> tuple[list[Any], np.ndarray]:
     """Return classes by name, and the index of each point's."""
-    names = np.asarray(y)
+    names = plain_labels(np.asarray(y))
     if names.ndim != 1 or (names.dtype.kind == "f" and np.isnan(names).any()):
         raise ValueError(f"y must be a vector of class labels, got {shown(y)} instead")
-    names = plain_labels(names)
     classes = sorted_labels("y", names)
     if len(classes) > _MOST_CLASSES:
         raise ValueError(

@@ -124,7 +124,8 @@ class DecisionRegionDisplay(AxesDisplay):
         if classes is None:
             classes = [0, 1] if y is None else np.unique(self.y)
         self.classes = checks.labels("classes", classes)
-        self.xlabel, self.ylabel = xlabel, ylabel
+        self.xlabel = xlabel
+        self.ylabel = ylabel
         expected = (self.yy.size, self.xx.size)
         if self.values.shape != expected:
             raise ValueError(
@@ -195,7 +196,8 @@ class DecisionRegionDisplay(AxesDisplay):
             eps=as_number("eps", eps, least=0.0, most=1e100),
         )
         vectors, counts = _support_of(estimator, points, support)
-        display = cls(X=points, y=y, support_vectors=vectors, counts=counts, **grid)
+        names: dict[str, Any] = {"classes": estimator.classes_, **grid}
+        display = cls(X=points, y=y, support_vectors=vectors, counts=counts, **names)
         return display.plot(ax, **plot_options)
 
     def plot(
@@ -235,7 +237,8 @@ class DecisionRegionDisplay(AxesDisplay):
             look: dict[str, Any] = {"color": color_of(k), "marker": marker_of(k)}
             look |= {"edgecolors": plt.rcParams["axes.facecolor"], "linewidths": 0.3, "zorder": 2.5}
             self.points_.append(ax.scatter(x, y, s=point_size, label=class_name(label), **look))
-        self._max_count, self.support_ = max_count, None
+        self._max_count = max_count
+        self.support_ = None
         if len(self.support_vectors):
             x, y = self.support_vectors.T
             areas = 36.0 if self.counts is None else self._areas(self.counts)
@@ -327,12 +330,11 @@ class _Probe(DecisionBoundaryDisplay):
 
 
 def _grid_of(estimator: Any, X: Any, **options: Any) -> dict[str, Any]:
-    """Return the grid, the values on it and the names of classes and features, also of a frame."""
+    """Return the grid, the values on it and the names of the features, data frames included."""
     response = "decision_function" if len(estimator.classes_) == 2 else "predict"
     probe = _Probe.from_estimator(estimator, X, response_method=response, **options)
     grid = {"xx": probe.xx0[0], "yy": probe.xx1[:, 0], "values": probe.response}
-    names = {"xlabel": probe.xlabel, "ylabel": probe.ylabel, "classes": estimator.classes_}
-    return {**grid, **names}
+    return {**grid, "xlabel": probe.xlabel, "ylabel": probe.ylabel}
 
 
 def _checked_counts(counts: ArrayLike | None, n_vectors: int) -> np.ndarray | None:

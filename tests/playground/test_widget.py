@@ -133,6 +133,7 @@ def test_what_will_not_do_is_taken_back(name, value, sentence):
         ({"X": [[0, 0]]}, "y must be given with X"),
         ({"X": [[0, 0]] * 5, "y": list("abcde")}, "y must be of at most 4 classes, got 5"),
         ({"X": np.eye(2), "y": [1.0, np.nan]}, "y must be a vector of class labels"),
+        ({"X": np.eye(2), "y": np.array([1.0, np.nan], object)}, "y must be a vector of class"),
         ({"sampling": np.random.permutation}, "sampling must be one of"),
         ({"C": 1.0, "lam": 0.1}, "C or lam must be a number and the other None"),
         ({"panes": [{"kernel": "cosine"}]}, "kernel must be one of"),
