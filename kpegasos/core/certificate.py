@@ -130,18 +130,21 @@ def _check(
 ) -> None:
     shape = examples.label.shape
     stamped = state.stamped_image if iterate.stamped else state.image
-    arrays = {"stamps": state.stamps, "image": state.image, "stamped_image": stamped}
-    if iterate.prefix_coefs.size:
-        arrays |= {"prefix_coefs": iterate.prefix_coefs, "prefix_image": iterate.prefix_image}
     require_shapes(
-        shape,
-        signed=examples.signed,
-        alpha=state.alpha,
-        rounding=rounding,
-        coefs=coefs,
-        margins=margins,
-        **arrays,
+        ("signed", examples.signed, shape),
+        ("alpha", state.alpha, shape),
+        ("stamps", state.stamps, shape),
+        ("image", state.image, shape),
+        ("stamped_image", stamped, shape),
+        ("rounding", rounding, shape),
+        ("coefs", coefs, shape),
+        ("margins", margins, shape),
     )
+    if iterate.prefix_coefs.size:
+        require_shapes(
+            ("prefix_coefs", iterate.prefix_coefs, shape),
+            ("prefix_image", iterate.prefix_image, shape),
+        )
 
 
 @checked(_check)

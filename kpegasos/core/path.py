@@ -38,13 +38,7 @@ from kpegasos.core.working_sets import (
     solve_sets,
 )
 from kpegasos.losses.standard import Hinge
-from kpegasos.utils.boundary import (
-    checked,
-    require_indices,
-    require_range,
-    require_shape,
-    require_shapes,
-)
+from kpegasos.utils.boundary import checked, require_indices, require_range, require_shapes
 from kpegasos.utils.compiled import compiled
 
 #: The cell in work, sets of it, sets since the last gain, and sets before the next pause; and how
@@ -156,14 +150,17 @@ def new_path(
 
 def _check_path(path: Path, state: LoopState, view: KernelView, sets: WorkingSets) -> None:
     cells, shape = path.lams.shape, path.label.shape
-    require_shape("folds", path.folds, cells)
+    require_shapes(
+        ("folds", path.folds, cells),
+        ("signed", path.signed, (len(path.signed), *shape)),
+        ("rounding", path.rounding, shape),
+        ("coefs", path.coefs, cells + shape),
+        ("margins", path.margins, cells + shape),
+        ("numbers", path.numbers, (*cells, N_NUMBERS)),
+        ("scalars", path.scalars, (2,)),
+        ("counts", path.counts, (N_PATH_COUNTS,)),
+    )
     require_indices("folds", path.folds, len(path.signed))
-    require_shape("signed", path.signed, (len(path.signed), *shape))
-    require_shape("rounding", path.rounding, shape)
-    require_shapes((*cells, *shape), coefs=path.coefs, margins=path.margins)
-    require_shape("numbers", path.numbers, (*cells, N_NUMBERS))
-    require_shape("scalars", path.scalars, (2,))
-    require_shape("counts", path.counts, (N_PATH_COUNTS,))
     require_range("cell", 0, int(path.counts[CELL]), path.lams.size)
     check_ascent(state, view, sets, Examples(path.label, path.label))
 

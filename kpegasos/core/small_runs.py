@@ -393,36 +393,38 @@ def _check_pairs(
 ) -> None:
     n_samples, n_pairs, n_members = len(pairs.gram), pairs.lam.size, pairs.members.size
     states = found.states
-    require_shape("gram", pairs.gram, (n_samples, n_samples))
-    require_shape("rounding", pairs.rounding, (n_samples,))
+    stamped = states.stamped_image if pairs.average >= 0 else states.image
+    require_shapes(
+        ("gram", pairs.gram, (n_samples, n_samples)),
+        ("rounding", pairs.rounding, (n_samples,)),
+        ("ends", pairs.ends, (n_pairs + 1,)),
+        ("label", pairs.label, (n_members,)),
+        ("signed", pairs.signed, (n_members,)),
+        ("alpha", states.alpha, (n_members,)),
+        ("stamps", states.stamps, (n_members,)),
+        ("image", states.image, (n_members,)),
+        ("stamped_image", stamped, (n_members,)),
+        ("coef", found.coef, (n_members,)),
+        ("margins", found.margins, (n_members,)),
+        ("scalars", states.scalars, (n_pairs, LARGEST_SIZE + 1)),
+        ("counters", states.counters, (n_pairs, INHERITED + 1)),
+        ("bounds", found.bounds, (n_pairs, 2)),
+        ("key", pairs.key, (n_pairs,)),
+        ("kind", pairs.kind, (n_pairs,)),
+        ("evaluations", pairs.evaluations, (n_pairs,)),
+        ("numbers", found.numbers, (n_pairs, 9)),
+        ("records", records, (len(records), 12)),
+    )
+    if sets is not None:
+        require_shape("sets", sets, (len(pairs.points), 4))
     require_range("first and last", first, last, n_pairs)
-    require_shape("ends", pairs.ends, (n_pairs + 1,))
     ends = pairs.ends[first : last + 1]
-    if not (np.diff(ends) > 0).all() or most < 1 or (pairs.points < 1).any():
+    if not (ends[1:] > ends[:-1]).all() or most < 1 or (pairs.points < 1).any():
         raise ValueError("ends must increase, and pairs have a step at least")
     require_range("ends", int(ends[0]), int(ends[-1]), n_members)
     require_indices("members", pairs.members, n_samples, first=int(ends[0]), last=int(ends[-1]))
-    require_shapes(
-        (n_members,),
-        label=pairs.label,
-        signed=pairs.signed,
-        alpha=states.alpha,
-        stamps=states.stamps,
-        image=states.image,
-        stamped_image=states.stamped_image if pairs.average >= 0 else states.image,
-        coef=found.coef,
-        margins=found.margins,
-    )
-    require_shape("scalars", states.scalars, (n_pairs, LARGEST_SIZE + 1))
-    require_shape("counters", states.counters, (n_pairs, INHERITED + 1))
-    require_shape("bounds", found.bounds, (n_pairs, 2))
     require_range("part", *part, pairs.points.shape[1])
-    require_shapes((n_pairs,), key=pairs.key, kind=pairs.kind, evaluations=pairs.evaluations)
     require_indices("kind", pairs.kind, len(pairs.points), first=first, last=last)
-    if sets is not None:
-        require_shape("sets", sets, (len(pairs.points), 4))
-    require_shape("numbers", found.numbers, (n_pairs, 9))
-    require_shape("records", records, (len(records), 12))
 
 
 @checked(_check_pairs)

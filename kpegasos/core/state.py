@@ -190,9 +190,13 @@ def check_state(state: LoopState, view: Any, examples: Examples) -> None:
         If one of them has the wrong shape.
     """
     shape = examples.label.shape
-    require_shapes(shape, signed=examples.signed, alpha=state.alpha, stamps=state.stamps)
-    require_shape("scalars", state.scalars, (LARGEST_SIZE + 1,))
-    require_shape("counters", state.counters, (INHERITED + 1,))
+    require_shapes(
+        ("signed", examples.signed, shape),
+        ("alpha", state.alpha, shape),
+        ("stamps", state.stamps, shape),
+        ("scalars", state.scalars, (LARGEST_SIZE + 1,)),
+        ("counters", state.counters, (INHERITED + 1,)),
+    )
     if state.stamped_image.size:
         require_shape("stamped_image", state.stamped_image, state.image.shape)
     check_view(view, state.image, shape)

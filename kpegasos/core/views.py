@@ -147,9 +147,12 @@ def check_view(view: Any, image: np.ndarray, shape: tuple[int, ...]) -> None:
 @check_view.register(KernelView)
 def _(view, image, shape):  # type: ignore[no-untyped-def]
     capacity = len(view.values)
-    require_shape("values", view.values, (capacity, *shape))
-    require_shapes(shape, slots=view.slots, image=image)
-    require_shape("ticks", view.ticks, (capacity,))
+    require_shapes(
+        ("values", view.values, (capacity, *shape)),
+        ("slots", view.slots, shape),
+        ("image", image, shape),
+        ("ticks", view.ticks, (capacity,)),
+    )
     require_indices("slots", view.slots, capacity, least=-1)
 
 
@@ -157,8 +160,7 @@ def _(view, image, shape):  # type: ignore[no-untyped-def]
 @check_view.register(CsrView)
 def _(view, image, shape):  # type: ignore[no-untyped-def]
     width = view.X.shape[1] if isinstance(view, DenseView) else view.n_features
-    require_shape("members", view.members, shape)
-    require_shape("image", image, (width + 1,))
+    require_shapes(("members", view.members, shape), ("image", image, (width + 1,)))
 
 
 def require_rows(view: KernelView, members: np.ndarray) -> None:
@@ -338,16 +340,20 @@ def _check_dense(
     view: DenseView, vectors: np.ndarray, first: int, last: int, out: np.ndarray
 ) -> None:
     require_range("first and last", first, last, view.members.size)
-    require_shape("vectors", vectors, (len(vectors), view.X.shape[1] + 1))
-    require_shape("out", out, (view.members.size, len(vectors)))
+    require_shapes(
+        ("vectors", vectors, (len(vectors), view.X.shape[1] + 1)),
+        ("out", out, (view.members.size, len(vectors))),
+    )
 
 
 def _check_sparse(
     view: CsrView, vectors: np.ndarray, first: int, last: int, out: np.ndarray
 ) -> None:
     require_range("first and last", first, last, view.members.size)
-    require_shape("vectors", vectors, (view.n_features + 1, vectors.shape[-1]))
-    require_shape("out", out, (view.members.size, vectors.shape[1]))
+    require_shapes(
+        ("vectors", vectors, (view.n_features + 1, vectors.shape[-1])),
+        ("out", out, (view.members.size, vectors.shape[1])),
+    )
 
 
 @checked(_check_dense)
@@ -426,10 +432,12 @@ def _check_additions(
     stamped_image: np.ndarray,
 ) -> None:
     require_indices("rows", rows, values.shape[0], least=-work.shape[0])
-    require_shape("work", work, (work.shape[0], *values.shape[1:]))
-    require_shape("increments", increments, rows.shape)
-    require_shape("stamps", stamps, rows.shape)
-    require_shape("image", image, values.shape[1:])
+    require_shapes(
+        ("work", work, (work.shape[0], *values.shape[1:])),
+        ("increments", increments, rows.shape),
+        ("stamps", stamps, rows.shape),
+        ("image", image, values.shape[1:]),
+    )
     if stamped_image.size:
         require_shape("stamped_image", stamped_image, image.shape)
     require_range("first and last", first, last, image.size)

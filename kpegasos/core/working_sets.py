@@ -43,7 +43,13 @@ from kpegasos.core.views import (
 )
 from kpegasos.losses.base import gain as gain_of
 from kpegasos.losses.base import value
-from kpegasos.utils.boundary import checked, require_indices, require_range, require_shape
+from kpegasos.utils.boundary import (
+    checked,
+    require_indices,
+    require_range,
+    require_shape,
+    require_shapes,
+)
 from kpegasos.utils.compiled import compiled, shared
 
 #: Positions in ``counts``: sets still to do, members of the last one, how many of them have been in
@@ -150,10 +156,12 @@ def check_ascent(
     check_state(state, view, examples)
     size = sets.members.size
     require_range("size", 0, size, examples.label.size)
-    require_shape("counts", sets.counts, (N_COUNTS,))
-    require_shape("hessian", sets.hessian, (size, size))
-    require_shape("scalars", sets.scalars, (N_SCALARS,))
-    require_shape("seen", sets.seen, examples.label.shape)
+    require_shapes(
+        ("counts", sets.counts, (N_COUNTS,)),
+        ("hessian", sets.hessian, (size, size)),
+        ("scalars", sets.scalars, (N_SCALARS,)),
+        ("seen", sets.seen, examples.label.shape),
+    )
     if sets.wanted.size < size:
         raise ValueError(
             f"wanted must have room for {size} members, got {sets.wanted.size} instead"

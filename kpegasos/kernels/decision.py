@@ -20,7 +20,13 @@ from kpegasos.kernels.gemm import PackedMatrix
 from kpegasos.kernels.matrix import KernelMatrix
 from kpegasos.kernels.pairwise import PairwiseKernel, PlacedKernel
 from kpegasos.utils import tuning
-from kpegasos.utils.boundary import checked, require_indices, require_range, require_shape
+from kpegasos.utils.boundary import (
+    checked,
+    require_indices,
+    require_range,
+    require_shape,
+    require_shapes,
+)
 from kpegasos.utils.compiled import compiled
 from kpegasos.utils.patience import heed
 from kpegasos.utils.threads import even_ranges, parallel_for, threads_for
@@ -92,9 +98,11 @@ def _check_products(
     if not coefs.shape[1]:
         raise ValueError("coefs must have at least one column, got none")
     require_range("first and last", first, first + coefs.shape[1], values.shape[1])
-    require_shape("outputs", outputs, coefs.shape[:1])
+    require_shapes(
+        ("outputs", outputs, coefs.shape[:1]),
+        ("result", result, (values.shape[0], result.shape[1])),
+    )
     require_indices("outputs", outputs, result.shape[1])
-    require_shape("result", result, (values.shape[0], result.shape[1]))
 
 
 @checked(_check_products)

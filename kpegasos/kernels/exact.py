@@ -30,7 +30,7 @@ from kpegasos.kernels.functions import RBF
 from kpegasos.kernels.gemm import PackedKernel, PackedMatrix, aligned_ranges, panel_width
 from kpegasos.kernels.matrix import KernelMatrix
 from kpegasos.utils import tuning
-from kpegasos.utils.boundary import checked, require_shape
+from kpegasos.utils.boundary import checked, require_shape, require_shapes
 from kpegasos.utils.compiled import compiled
 from kpegasos.utils.patience import heed
 from kpegasos.utils.threads import parallel_for, threads_for
@@ -50,8 +50,7 @@ _THREAD_BYTES = 16 * tuning.MEBIBYTE
 def _check_tile(
     values: np.ndarray, left: np.ndarray, right: np.ndarray, sums: np.ndarray, columns: np.ndarray
 ) -> None:
-    require_shape("values", values, (left.size, right.size))
-    require_shape("sums", sums, left.shape)
+    require_shapes(("values", values, (left.size, right.size)), ("sums", sums, left.shape))
     if columns.size:
         require_shape("columns", columns, right.shape)
 

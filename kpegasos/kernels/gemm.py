@@ -26,7 +26,7 @@ from numba.extending import intrinsic
 
 from kpegasos.kernels.base import InnerProductKernel
 from kpegasos.utils import tuning
-from kpegasos.utils.boundary import require_range, require_shape
+from kpegasos.utils.boundary import require_range, require_shape, require_shapes
 from kpegasos.utils.compiled import compiled, target_vectors
 from kpegasos.utils.patience import heed
 from kpegasos.utils.threads import parallel_for, threads_for
@@ -290,16 +290,18 @@ def multiply(
         If shapes do not fit together: the tile reads by address.
     """
     strips, n_features, height = left.shape
-    require_shape("left", left, (strips, panels.shape[1], _ROWS))
-    require_shape("panels", panels, (panels.shape[0], n_features, panel_width(left.dtype)))
+    require_range("n_rows", 0, n_rows, strips * height)
+    require_range("first and last", first, last, panels.shape[0] * panels.shape[2])
+    require_shapes(
+        ("left", left, (strips, panels.shape[1], _ROWS)),
+        ("panels", panels, (panels.shape[0], n_features, panel_width(left.dtype))),
+        ("out", out, (n_rows, last - first)),
+    )
     if panels.dtype != left.dtype or not (left.flags.c_contiguous and panels.flags.c_contiguous):
         raise ValueError(
             f"left and panels must be contiguous and of one dtype, got {left.dtype} and "
             f"{panels.dtype} instead"
         )
-    require_range("n_rows", 0, n_rows, strips * height)
-    require_range("first and last", first, last, panels.shape[0] * panels.shape[2])
-    require_shape("out", out, (n_rows, last - first))
     if n_features == 0:  # the tile's first feature begins a sum
         out[...] = 0.0
     elif IMPLEMENTATION == "numpy":

@@ -15,7 +15,7 @@ import numpy as np
 from numba import config, types
 from numba.extending import overload
 
-from kpegasos.utils.boundary import checked, require_shape
+from kpegasos.utils.boundary import checked, require_shapes
 from kpegasos.utils.compiled import OVERLOADS, compiled
 
 # --- float32: Cephes (Moshier 1992) ---
@@ -90,8 +90,8 @@ COMPILED = not config.DISABLE_JIT  # type: ignore[attr-defined]
 def _check_gaussian(
     products: np.ndarray, norms_a: np.ndarray, norms_b: np.ndarray, gamma: np.floating
 ) -> None:
-    require_shape("norms_a", norms_a, products.shape[:1])
-    require_shape("norms_b", norms_b, products.shape[1:])
+    rows, columns = products.shape[:1], products.shape[1:]
+    require_shapes(("norms_a", norms_a, rows), ("norms_b", norms_b, columns))
 
 
 @checked(_check_gaussian)

@@ -200,7 +200,7 @@ class Certifier:
             evaluated = self._with_own_rounding(evaluated, settled)
         norm, of_norm = evaluated.squared_norm, evaluated.norm_rounding
         coef, margins = map(np.ascontiguousarray, (evaluated.coef, evaluated.margins))
-        require_shapes(problem.y.shape, coef=coef, margins=margins)
+        require_shapes(("coef", coef, problem.y.shape), ("margins", margins, problem.y.shape))
         sizes = norm, evaluated.loss_rounding, of_norm, problem.lam, state.proven_bound
         judged = judge(self._examples, self._limits, coef, margins, *sizes)
         objective, upper, best, proven, impossible = judged

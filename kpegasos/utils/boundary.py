@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from kpegasos.utils.validation import canonical_rows, shown
-
-_SHAPE_OF = attrgetter("shape")
 
 
 def checked(check: Callable[..., None]) -> Callable[[Any], Any]:
@@ -56,16 +53,16 @@ def require_shape(name: str, array: np.ndarray, shape: tuple[int, ...]) -> None:
         raise ValueError(f"{name} must have shape {shape}, got {array.shape} instead")
 
 
-def require_shapes(shape: tuple[int, ...], **arrays: np.ndarray) -> None:
-    """Check that some arrays are of one shape.
+def require_shapes(*arrays: tuple[str, np.ndarray, tuple[int, ...]]) -> None:
+    """Check the shapes of some arrays, each of them given as `require_shape` takes it.
 
     Raises
     ------
     ValueError
-        Naming one that is not.
+        Naming one that has another.
     """
-    if set(map(_SHAPE_OF, arrays.values())) - {shape}:
-        for name, array in arrays.items():
+    for name, array, shape in arrays:
+        if array.shape != shape:
             require_shape(name, array, shape)
 
 
