@@ -112,6 +112,22 @@ def _root(decisions: np.ndarray, examples: Examples) -> tuple[float, float]:
     return ends[0], ends[1]
 
 
+def longest_image(largest: float, kernel_offset: float, rounding: np.ndarray | float) -> float:
+    """No ``φ(x_i)`` is longer, the constant feature left out.
+
+    Parameters
+    ----------
+    largest : float
+        No kernel value is larger, B² included.
+    kernel_offset : float
+        B².
+    rounding : float or ndarray of shape (n_samples,)
+        The kernel value of examples i and j is off by ``rounding[i] + rounding[j]`` at the most.
+    """
+    in_values = 2.0 * float(np.max(rounding)) + 4.0 * _EPS * largest
+    return math.sqrt(max(0.0, largest - kernel_offset) + in_values)
+
+
 def middle_of(low: float, high: float) -> float:
     """Middle of a range of intercepts; where it has no end, its beginning."""
     if math.isinf(high):

@@ -199,36 +199,6 @@ class Evaluated(NamedTuple):
         return w, of_constant if intercept is None else intercept
 
 
-class Factor(ABC):
-    """A matrix Z of as many rows as there are examples, in float64.
-
-    Attributes
-    ----------
-    size : int
-        Its columns.
-    """
-
-    size: int
-
-    @abstractmethod
-    def gram(self, weights: np.ndarray) -> np.ndarray:
-        """``Zᵀ diag(weights) Z`` of shape (size, size).
-
-        Parameters
-        ----------
-        weights : ndarray of shape (n_samples,)
-            Non-negative.
-        """
-
-    @abstractmethod
-    def margins(self, vector: np.ndarray) -> np.ndarray:
-        """``Z @ vector``."""
-
-    @abstractmethod
-    def sums(self, coef: np.ndarray) -> np.ndarray:
-        """``Zᵀ @ coef``."""
-
-
 # --- decisions on new examples --------------------------------------------------------------------
 
 
@@ -505,103 +475,14 @@ class RowSource(ABC):
         """
         return evaluated
 
-    def prepare(self) -> None:  # noqa: B027
-        """Have ``‖φ(x)‖²`` ready, which projection and dual ascent need."""
-
-    @property
-    def holds_sets(self) -> bool:
-        """Whether kernel rows can be had for a working set."""
-        return self.row_capacity >= min(4, self.n_samples)
-
-    def check_length(self, n_samples: int) -> None:
-        """Raise a ValueError unless these are the rows of a problem of so many examples."""
-        if n_samples != self.n_samples:
-            raise ValueError(
-                f"rows must belong to the {n_samples} examples of the problem, "
-                f"got {self.n_samples} instead"
-            )
-
-    def check_lam(self, lam: float) -> None:  # noqa: B027
-        """Raise a ValueError where rounding forbids so little regularisation."""
-
-    def look_ahead(self, done: int, batch_size: int) -> int:
-        """Return how many draws beyond ``stop`` are of use when ``done`` draws have been made."""
-        return 0
-
     def ensure_rows(self, members: np.ndarray, t: int) -> KernelView:
         """Compute kernel rows of some examples, at most `row_capacity`; return a view."""
         raise NotImplementedError(f"{type(self).__name__} holds no kernel rows")
-
-    def block(self, members: np.ndarray) -> KernelView:
-        """Have the kernel matrix of some examples, until rows are asked for again.
-
-        Parameters
-        ----------
-        members : ndarray of int64
-            At most `block_size` examples.
-
-        Returns
-        -------
-        KernelView
-            Of these examples alone, in this order.
-        """
-        raise NotImplementedError(f"{type(self).__name__} has no blocks")
-
-    def add_rows(self, members: np.ndarray, increments: np.ndarray, image: np.ndarray) -> None:
-        """Add multiples of kernel rows to an image; the order of each sum is that of the members.
-
-        Parameters
-        ----------
-        members : ndarray of int64
-        increments : ndarray of shape (n_members,), float64
-        image : ndarray of shape (n_samples,), float64
-            Modified in place.
-        """
-        raise NotImplementedError(f"{type(self).__name__} has no blocks")
-
-    # --- a free intercept, of rows with a constant feature ---
-
-    @cached_property
-    def rounding_of_each(self) -> np.ndarray:
-        """`rounding` as a vector."""
-        # A copy: what may not be written to would be another type, and compiled for by itself.
-        return np.full(self.n_samples, self.rounding, dtype=np.float64)
 
     @property
     def largest(self) -> float:
         """No kernel value is larger, B² included."""
         raise NotImplementedError
-
-    @property
-    def radius(self) -> float:
-        """No ``φ(x_i)`` is longer, the constant feature left out."""
-        in_values = 2.0 * float(np.max(self.rounding)) + 4.0 * _EPS * self.largest
-        return math.sqrt(max(0.0, self.largest - self.kernel_offset) + in_values)
-
-    def move_image(self, image: np.ndarray, step: float, offset: float) -> float:
-        """Add to the intercept of an image, which then has this offset.
-
-        Returns what that does to the rounding of its w, in additions.
-        """
-        raise NotImplementedError
-
-    # --- of features, or of kernel rows ---
-
-    def factor(self) -> Factor | None:
-        """Z with ``K = Z Zᵀ``, if it has so few columns that systems of them can be solved."""
-        return None
-
-    def factor_passes(self) -> float:
-        """Return how many passes of single steps cost as much as one system of `factor`."""
-        return math.inf
-
-    def sums(self, columns: np.ndarray) -> np.ndarray:
-        """Primal vector ``Σ columns[j] φ(x_j)``, of shape (image_size,); from features only."""
-        raise NotImplementedError(f"{type(self).__name__} has no primal vector")
-
-    def claim_construction(self) -> int:
-        """Count kernel values computed before any run, once: the first run's own."""
-        return int(vars(self).pop("unclaimed", 0))  # at once: runs may begin together
 
     def forget(self) -> None:  # noqa: B027
         """Give up what is kept of earlier steps, since an error may have left it half done."""
@@ -632,6 +513,48 @@ def may_be_definite(diagonal: np.ndarray) -> bool:
 def most_scaling(lam: float) -> float:
     """Return the largest constant feature beside which margins keep their digits."""
     return (_MOST_LOST * lam / _EPS) ** 0.5
+
+
+def check_rows(rows: RowSource, n_samples: int, lam: float) -> None:
+    """Check that rows are those of a problem, whose margins keep their digits.
+
+    A margin sums coefficients of up to ``1 / lam`` together, each times ``B²`` in float64.
+
+    Raises
+    ------
+    ValueError
+        If they are of other examples, or the constant feature is too large.
+    """
+    if n_samples != rows.n_samples:
+        raise ValueError(
+            f"rows must belong to the {n_samples} examples of the problem, "
+            f"got {rows.n_samples} instead"
+        )
+    most = most_scaling(lam)
+    if rows.image_kind == "margins" and rows.kernel_offset**0.5 > most:
+        raise ValueError(
+            f"intercept_scaling must be at most {most:.3g} for lam={lam:.3g} (less for a large "
+            f"C or sample_weight), or margins lose their digits beside its square, "
+            f"got {rows.kernel_offset**0.5:.3g} instead"
+        )
+
+
+def claim_construction(rows: RowSource) -> int:
+    """Count kernel values computed before any run, once: the first run's own."""
+    return int(vars(rows).pop("unclaimed", 0))  # at once: runs may begin together
+
+
+def holds_sets(rows: RowSource) -> bool:
+    """Check whether kernel rows can be had for a working set."""
+    return rows.row_capacity >= min(4, rows.n_samples)
+
+
+def window_ahead(done: int) -> int:
+    """Return how many draws ahead violators are looked for, when so many have been made.
+
+    Early on margins change quickly against t, and a far forecast is mostly wrong.
+    """
+    return max(tuning.TILE_ROWS, done // 4)
 
 
 def block_size(values: KernelMatrix) -> int:
@@ -684,23 +607,11 @@ class KernelSource(RowSource):
         """No kernel value is larger, if the kernel is positive semi-definite."""
         return float(np.abs(self.squared_norms()).max())
 
-    def check_lam(self, lam: float) -> None:
-        """Check that margins keep their digits beside the constant feature.
-
-        A margin sums coefficients of up to ``1 / lam`` together, each times ``B²`` in float64.
-
-        Raises
-        ------
-        ValueError
-            If they do not.
-        """
-        most = most_scaling(lam)
-        if self.kernel_offset**0.5 > most:
-            raise ValueError(
-                f"intercept_scaling must be at most {most:.3g} for lam={lam:.3g} (less for a large "
-                f"C or sample_weight), or margins lose their digits beside its square, "
-                f"got {self.kernel_offset**0.5:.3g} instead"
-            )
+    @cached_property
+    def rounding_of_each(self) -> np.ndarray:
+        """`rounding` as a vector."""
+        # A copy: what may not be written to would be another type, and compiled for by itself.
+        return np.full(self.n_samples, self.rounding, dtype=np.float64)
 
     def product(self, columns: np.ndarray) -> np.ndarray:
         """``(K + B²) @ columns``, float64 of shape (n_samples, n_columns); without `exact`."""
@@ -728,13 +639,6 @@ class KernelSource(RowSource):
                 evaluated = self._without_constant(evaluated, examples, shift * iterate.plain)
             found.append(evaluated)
         return found
-
-    def move_image(self, image: np.ndarray, step: float, offset: float) -> float:
-        """Add to the intercept of an image, which then has this offset."""
-        image += step
-        # An addition that may be larger than those of the steps.
-        largest = float(np.abs(image).max()) + abs(offset)
-        return 1.0 + largest / (self.largest * image.size)
 
     def _without_constant(
         self, evaluated: Evaluated, examples: Examples, shift: float
@@ -807,6 +711,33 @@ class KernelSource(RowSource):
         if self.exact is None:
             return GramDecisions(coef, intercept)
         return KernelDecisions(self.exact, coef, intercept)
+
+    def block(self, members: np.ndarray) -> KernelView:
+        """Have the kernel matrix of some examples, until rows are asked for again.
+
+        Parameters
+        ----------
+        members : ndarray of int64
+            At most `block_size` examples.
+
+        Returns
+        -------
+        KernelView
+            Of these examples alone, in this order.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no blocks")
+
+    def add_rows(self, members: np.ndarray, increments: np.ndarray, image: np.ndarray) -> None:
+        """Add multiples of kernel rows to an image; the order of each sum is that of the members.
+
+        Parameters
+        ----------
+        members : ndarray of int64
+        increments : ndarray of shape (n_members,), float64
+        image : ndarray of shape (n_samples,), float64
+            Modified in place.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no blocks")
 
     def close(self) -> None:
         """Give back what was granted."""

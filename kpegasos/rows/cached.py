@@ -24,7 +24,14 @@ from kpegasos.core.state import (
 )
 from kpegasos.core.views import KernelView, add_range, add_rows_together
 from kpegasos.kernels.matrix import KernelMatrix
-from kpegasos.rows.base import KernelSource, Steps, block_size, block_view, may_be_definite
+from kpegasos.rows.base import (
+    KernelSource,
+    Steps,
+    block_size,
+    block_view,
+    may_be_definite,
+    window_ahead,
+)
 from kpegasos.rows.budget import (
     array_of,
     budget_mb,
@@ -579,19 +586,10 @@ class CachedRows(KernelSource):
 
         self._cache.evaluations += self._values.pass_rows(members, use)
 
-    def look_ahead(self, done: int, batch_size: int) -> int:
-        """Return how many draws beyond ``stop`` are of use when ``done`` draws have been made."""
-        return min(self._window(done) + batch_size, 2 * self.n_samples)
-
-    @staticmethod
-    def _window(done: int) -> int:
-        # Early on margins change quickly against t, and a far forecast is mostly wrong.
-        return max(tuning.TILE_ROWS, done // 4)
-
     def _fetch(self, steps: Steps, upcoming: np.ndarray, most: int) -> None:
         """Compute the missing row, and those that the violators ahead will miss."""
         offset, k = int(steps.state.counters[BATCH_OFFSET]), steps.parameters.batch_size
-        window = upcoming[offset + 1 : offset + k + self._window(steps.done * k)]
+        window = upcoming[offset + 1 : offset + k + window_ahead(steps.done * k)]
         window = window[self._cache.view.slots[window] < 0]
         score = steps.priority(window)
         # A few rows cost as much as one, so the likeliest of the doubtful fill up a small tile.

@@ -20,7 +20,6 @@ from kpegasos.kernels.matrix import squared_norms_of
 from kpegasos.rows.base import (
     Decisions,
     Evaluated,
-    Factor,
     RowSource,
     Steps,
     new_rows,
@@ -48,7 +47,7 @@ from kpegasos.utils.validation import (
 # --- factors --------------------------------------------------------------------------------------
 
 
-class HeldFactor(Factor):
+class HeldFactor:
     """Z as an array, without what is zero; of no more features than rows.
 
     Parameters
@@ -111,7 +110,7 @@ def _scale(rows: Any, roots: np.ndarray, out: np.ndarray) -> None:
     np.multiply(dense, roots[:, None], out=out)
 
 
-class StreamedFactor(Factor):
+class StreamedFactor:
     """Z a part at a time.
 
     Parameters
@@ -150,6 +149,10 @@ class StreamedFactor(Factor):
     def sums(self, coef: np.ndarray) -> np.ndarray:
         """``Zᵀ @ coef``."""
         return self._rows.sums(coef)
+
+
+#: A matrix Z of as many rows as there are examples, in float64, with ``K = Z Zᵀ``.
+Factor = HeldFactor | StreamedFactor
 
 
 # --- rows -----------------------------------------------------------------------------------------
@@ -213,14 +216,15 @@ class FeatureRows(RowSource, unchanging=True):
             return CsrView(*parts, members, squared_norms, scaling)
         return DenseView(np.asarray(X), members, squared_norms, scaling)
 
-    def prepare(self) -> None:
-        """Have ``‖x‖²`` ready."""
-        if self._view.squared_norms.size == 0:
-            self._view = self._make_view(self.squared_norms())
+    @cached_property
+    def _normed_view(self) -> DenseView | CsrView:
+        """View with ``‖x‖²``, which projection and dual ascent need."""
+        return self._make_view(self.squared_norms())
 
     def advance(self, steps: Steps, draws: np.ndarray, stop: int) -> None:
         """Run the loop over ``draws[:stop]``."""
-        run_loop(steps, self._view, draws, stop)
+        has_no_norms = steps.algorithm.from_zero and not steps.parameters.projection
+        run_loop(steps, self._view if has_no_norms else self._normed_view, draws, stop)
 
     def evaluate(
         self,
@@ -292,11 +296,6 @@ class FeatureRows(RowSource, unchanging=True):
         if length is None:
             length = longest_row(self.X, largest_magnitude(self.X))
         return length * length + self.kernel_offset
-
-    def move_image(self, image: np.ndarray, step: float, offset: float) -> float:
-        """Add to the intercept of an image, which then has this offset; its w is not rounded."""
-        image[-1] += step / self.intercept_scaling
-        return 0.0
 
     def decisions(
         self, coef: np.ndarray, w: np.ndarray | None, intercept: float

@@ -40,7 +40,15 @@ from kpegasos.core.draws import IndexStream
 from kpegasos.core.problem import Problem
 from kpegasos.core.state import ROW_HITS, STEPS, Iterate, LoopParameters, State, has_clock_over_t
 from kpegasos.core.steps import rates_of
-from kpegasos.rows.base import Algorithm, Evaluated, RowSource, Steps
+from kpegasos.rows.base import (
+    Algorithm,
+    Evaluated,
+    RowSource,
+    Steps,
+    check_rows,
+    claim_construction,
+    window_ahead,
+)
 from kpegasos.solvers.result import History, Record, Result
 from kpegasos.solvers.stopping import PAUSED, Interrupted, Stopper, interruptible
 from kpegasos.utils import tuning
@@ -260,14 +268,15 @@ class Certifier:
 
     def _dual_with_intercept(self, evaluated: Evaluated) -> tuple[float, float]:
         """Dual value of an iterate that meets the constraint of a free intercept, and a bound."""
+        rows = self.rows
         return free_intercept.dual_bounds(
             evaluated.coef,
             evaluated.margins,
-            evaluated.primal(self._examples, self.rows.kernel_offset)[1],
+            evaluated.primal(self._examples, rows.kernel_offset)[1],
             evaluated.squared_norm,
             evaluated.norm_rounding,
             evaluated.margin_rounding + self._intercept_rounding(evaluated),
-            self.rows.radius,
+            free_intercept.longest_image(rows.largest, rows.kernel_offset, rows.rounding),
             self._problem,
         )
 
@@ -438,8 +447,7 @@ class SolverRun(ABC):
         first: int = 0,
         history: History | None = None,
     ) -> None:
-        rows.check_length(problem.y.size)
-        rows.check_lam(problem.lam)
+        check_rows(rows, problem.y.size, problem.lam)
         if self.indefinite is not None and not rows.positive_definite:
             raise ValueError(self.indefinite)
         if problem.free_intercept and not rows.kernel_offset > 0.0:
@@ -469,7 +477,7 @@ class SolverRun(ABC):
         self._own_record = -1
         #: That of the last record, as computed.
         self._gap = np.inf
-        state.evaluations += rows.claim_construction()
+        state.evaluations += claim_construction(rows)
 
     # --- what solvers differ in ---
 
@@ -509,9 +517,7 @@ class SolverRun(ABC):
         """Go on with other rows of the same examples, since those of before were closed."""
         rows.pace = self.rows.pace
         self.rows = self._certifier.rows = rows
-        with alone_with(rows):
-            rows.prepare()
-        self.state.evaluations += rows.claim_construction()
+        self.state.evaluations += claim_construction(rows)
 
     def advance(self, stopper: Stopper, tol: float | None = None) -> None:
         """Go on to the next checkpoint, evaluate there and decide whether the run is finished.
@@ -582,10 +588,9 @@ class SolverRun(ABC):
 
     def _draws(self, steps: int, end: int) -> np.ndarray:
         """Draw the examples of some steps, and those that rows look ahead at."""
-        k, first = self.parameters.batch_size, self._stream_begin
-        ahead = 0
-        if (end - steps) * k >= tuning.FEWEST_DRAWS:  # else each costs much
-            ahead = self.rows.look_ahead(steps * k, k)
+        k, first, rows, ahead = self.parameters.batch_size, self._stream_begin, self.rows, 0
+        if rows.computes_as_asked and (end - steps) * k >= tuning.FEWEST_DRAWS:  # else each costs
+            ahead = min(window_ahead(steps * k) + k, 2 * rows.n_samples)
         return self._stream.take((steps - first) * k, (end - first) * k + ahead)
 
     def _work(self, steps: int, end: int) -> Steps:

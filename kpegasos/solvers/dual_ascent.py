@@ -38,8 +38,9 @@ from kpegasos.core.state import (
 )
 from kpegasos.losses import is_hinge
 from kpegasos.losses.base import bests
-from kpegasos.rows.base import Algorithm, Evaluated, Factor, RowSource
-from kpegasos.solvers.driver import SolverRun, alone_with, run_to_end
+from kpegasos.rows.base import Algorithm, Evaluated, RowSource
+from kpegasos.rows.features import Factor, FeatureRows
+from kpegasos.solvers.driver import SolverRun, run_to_end
 from kpegasos.solvers.pegasos import PegasosRun, check_task
 from kpegasos.solvers.result import Result
 from kpegasos.solvers.stopping import Stopper
@@ -165,8 +166,6 @@ class DualAscent(SolverRun):
         self.most_steps = max_epochs * problem.y.size
         self._unit = Iterate(1.0 / (problem.lam * problem.y.size))
         self._best: Evaluated | None = None
-        with alone_with(rows):
-            rows.prepare()
 
     @classmethod
     def after(cls, run: PegasosRun, *, max_epochs: int) -> DualAscent:
@@ -202,7 +201,7 @@ class DualAscent(SolverRun):
             _, intercept = evaluated.primal(run.examples, rows.kernel_offset)
             move = problem.lam * problem.y.size * intercept
             ascent.shift = move - theta * lam * problem.y.size * of_feature
-            inherited += rows.move_image(state.loop.image, move, ascent.shift)
+            inherited += ascent.move_image(move)
         state.loop.counters[INHERITED] = math.ceil(min(inherited, MOST_INHERITED))
         ascent._best = evaluated
         ascent._gap = run._gap
@@ -242,10 +241,24 @@ class DualAscent(SolverRun):
             return False
         with self.on_account():
             self.shift += step
-            more = rows.move_image(loop.image, step, self.shift)
+            more = self.move_image(step)
             inherited = loop.counters[INHERITED] + more
             loop.counters[INHERITED] = math.ceil(min(inherited, MOST_INHERITED))
         return True
+
+    def move_image(self, step: float) -> float:
+        """Add to the intercept of the image, whose `shift` is known.
+
+        Returns what that does to the rounding of its w, in additions: none where it is a vector.
+        """
+        rows, image = self.rows, self.state.loop.image
+        if rows.image_kind == "vector":
+            image[-1] += step / rows.kernel_offset**0.5
+            return 0.0
+        image += step
+        # An addition that may be larger than those of the steps.
+        largest = float(np.abs(image).max()) + abs(self.shift)
+        return 1.0 + largest / (rows.largest * image.size)
 
     def at_end(self) -> bool:
         """Return whether all is done, the last epoch moved nothing, or rounding forbids more."""
@@ -289,6 +302,7 @@ class InteriorPointAscent(DualAscent):
     rounding leaves these without success, single coordinates go on.
     """
 
+    rows: FeatureRows
     _newton: NewtonSteps | None = None
     _failed = False
 
@@ -370,7 +384,7 @@ class InteriorPointAscent(DualAscent):
             rows, loop = self.rows, self.state.loop
             wanted = rows.kernel_offset**0.5 * last * self.problem.lam * self.problem.y.size
             self.shift = wanted - rows.kernel_offset * float(loop.alpha @ self.examples.signed)
-            rows.move_image(loop.image, self.shift, self.shift)
+            self.move_image(self.shift)
 
 
 class NewtonSteps:

@@ -43,7 +43,13 @@ from kpegasos.core.working_sets import (
     add_moves,
 )
 from kpegasos.losses import is_hinge
-from kpegasos.rows.base import Evaluated, RowSource
+from kpegasos.rows.base import (
+    Evaluated,
+    RowSource,
+    check_rows,
+    claim_construction,
+    holds_sets,
+)
 from kpegasos.solvers.driver import Certifier, OnAccount, alone_with
 from kpegasos.solvers.dual_ascent import InteriorPointAscent
 from kpegasos.solvers.pegasos import check_task
@@ -190,7 +196,6 @@ def regularization_path(
     True
     """
     check_task(problem, rows)
-    rows.check_length(problem.y.size)
     if not is_hinge(problem.loss):
         raise ValueError(
             f"problem must have the hinge loss for a path, "
@@ -200,7 +205,7 @@ def regularization_path(
     weight = problem.weight
     if held_out is not None:
         weight = np.where(_checked_held_out(held_out, problem), 0.0, weight)
-        if not rows.holds_sets:
+        if not holds_sets(rows):
             raise ValueError(
                 "held_out must be None unless kernel rows are held (GramRows, CachedRows), got "
                 f"{rows.__class__.__name__} instead"
@@ -210,7 +215,7 @@ def regularization_path(
     max_time = optional(as_number, "max_time", max_time, least=0.0)
     order, seed = np.argsort(values), draw_seed(random_state)
     with interruptible(Stopper(max_time)) as stopper:
-        if rows.holds_sets:
+        if holds_sets(rows):
             run = PathRun(
                 problem.y, weight[None], rows, values[order], tol=tol, max_epochs=max_epochs
             )
@@ -422,16 +427,16 @@ class PathRun:
     ) -> None:
         if not rows.positive_definite:
             raise ValueError(_INDEFINITE)
-        n_samples, totals = rows.n_samples, weights.sum(axis=1)[:, None]
+        n_samples, totals = y.size, weights.sum(axis=1)[:, None]
         lams = 1.0 / (Cs * totals)
-        rows.check_lam(float(lams.min()))
+        check_rows(rows, n_samples, float(lams.min()))
         self.rows, self.tol = rows, tol
         self.weights = weights * (n_samples / totals)
-        self.seconds, self.evaluations, self.whole = 0.0, rows.claim_construction(), True
+        self.seconds, self.evaluations, self.whole = 0.0, claim_construction(rows), True
         self._loop = new_state(n_samples, n_samples, PegasosOptions(average=None), 1.0, 0).loop
         self._sets, _ = sets_for(rows, self._loop.alpha, alone=alone)
         most_sets = min(-(-max_epochs * n_samples // self._sets.members.size), MOST_DRAWS)
-        known = rows.rounding_of_each, rows.largest
+        known = np.full(n_samples, rows.rounding, dtype=np.float64), rows.largest
         self.path = new_path(y, self.weights, lams, SAFE * tol, most_sets, *known)
         self._alone = alone
         with OnAccount(rows, self):

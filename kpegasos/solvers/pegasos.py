@@ -33,7 +33,7 @@ from kpegasos.core.steps import StepRule
 from kpegasos.losses import is_hinge
 from kpegasos.losses.base import pulls
 from kpegasos.rows.base import Algorithm, RowSource
-from kpegasos.solvers.driver import SolverRun, alone_with, run_to_end
+from kpegasos.solvers.driver import SolverRun, run_to_end
 from kpegasos.solvers.result import Result
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils.validation import as_integer, as_number, draw_seed, optional, shown
@@ -205,9 +205,6 @@ class PegasosRun(SolverRun):
             stream = IndexStream(problem.y.size, sampling, state.seed, state.spawn_key)
         super().__init__(problem, rows, state, stream, first=first)
         self._plan(points)
-        if state.options.projection:
-            with alone_with(rows):
-                rows.prepare()
 
     def _plan(self, points: Checkpoints) -> None:
         """Plan steps up to the last of some points, of which those that are passed do not count."""

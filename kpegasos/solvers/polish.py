@@ -47,7 +47,8 @@ from kpegasos.core.working_sets import (
 )
 from kpegasos.losses import is_hinge
 from kpegasos.losses.base import FLATTEST, bests, pulls
-from kpegasos.rows.base import Evaluated, RowSource
+from kpegasos.rows.base import Evaluated, KernelSource, RowSource, holds_sets
+from kpegasos.rows.features import FeatureRows
 from kpegasos.solvers.dual_ascent import INDEFINITE, DualAscent, InteriorPointAscent
 from kpegasos.solvers.pegasos import PegasosRun
 from kpegasos.solvers.result import Result
@@ -101,12 +102,14 @@ def ascent_after(
         return None
     if not run.state.certified:
         raise ValueError(INDEFINITE)
-    if kind is None and run.rows.holds_sets:
-        # Where kernel rows are held, working sets of them are worth more than single ones.
-        kind = WorkingSetAscent
-    elif kind is None:
-        # Newton's steps are those of a quadratic dual in a box.
-        kind = InteriorPointAscent if is_hinge(run.problem.loss) else DualAscent
+    if kind is None:
+        kind = DualAscent
+        if holds_sets(run.rows):
+            # Where kernel rows are held, working sets of them are worth more than single ones.
+            kind = WorkingSetAscent
+        elif is_hinge(run.problem.loss) and isinstance(run.rows, FeatureRows):
+            # Newton's steps are those of a quadratic dual in a box.
+            kind = InteriorPointAscent
     ascent = kind.after(run, max_epochs=max_epochs)
     if run.status in CUT_SHORT:
         ascent.end_at_once(run.status)
@@ -119,7 +122,7 @@ def seconds_of_first_moves(run: PegasosRun) -> float:
     At the least; zero where all rows are there.
     """
     rows, state = run.rows, run.state
-    if not (rows.computes_as_asked and rows.holds_sets and state.evaluations):
+    if not (rows.computes_as_asked and holds_sets(rows) and state.evaluations):
         return 0.0
     margins = run.evaluate()[1].margins
     waits = pulls(run.problem.loss, margins, run.examples.label) != 0.0
@@ -247,12 +250,12 @@ class Blocks:
         self._problem, self._state, self._order = problem, state, order
         self._n_added = 0
 
-    def choose(self, rows: RowSource) -> np.ndarray:
+    def choose(self, rows: KernelSource) -> np.ndarray:
         """Choose the next block, in increasing order; empty where working sets do better.
 
         Parameters
         ----------
-        rows : RowSource
+        rows : KernelSource
             Those of the ascent, here and below: they may be made anew in between.
         """
         size, n_coefs = rows.block_size, int(np.count_nonzero(self._state.alpha))
@@ -277,13 +280,13 @@ class Blocks:
         return np.asarray(violation > _COUNTS * average)
 
     def solve(
-        self, rows: RowSource, members: np.ndarray, parameters: LoopParameters, gap: float
+        self, rows: KernelSource, members: np.ndarray, parameters: LoopParameters, gap: float
     ) -> np.ndarray:
         """Return the coefficients of a block that maximise the dual, nearly; none if it is no use.
 
         Parameters
         ----------
-        rows : RowSource
+        rows : KernelSource
         members : ndarray of int64
         parameters : LoopParameters
         gap : float
@@ -310,7 +313,7 @@ class Blocks:
         return bool(np.count_nonzero(bounded) >= _BOUNDED * own.size)
 
     def add(
-        self, rows: RowSource, members: np.ndarray, alpha: np.ndarray, stopper: Stopper
+        self, rows: KernelSource, members: np.ndarray, alpha: np.ndarray, stopper: Stopper
     ) -> str | None:
         """Give a block its coefficients, and add its rows to the margins; part by part.
 
@@ -318,7 +321,7 @@ class Blocks:
 
         Parameters
         ----------
-        rows : RowSource
+        rows : KernelSource
         members : ndarray of int64
         alpha : ndarray of shape (n_members,)
         stopper : Stopper
@@ -344,6 +347,7 @@ class Blocks:
 class WorkingSetAscent(DualAscent):
     """Dual ascent over blocks, if there are many examples, and over working sets."""
 
+    rows: KernelSource
     _idle_rounds = 0
     _largest_dual = -math.inf
 

@@ -25,7 +25,7 @@ from solver_cases import (
 from kpegasos import make_problem, make_rows, pegasos, regularization_path, sdca
 from kpegasos.core.state import AVERAGES
 from kpegasos.core.views import KernelView
-from kpegasos.rows.base import Evaluated, KernelSource, RowSource, run_loop
+from kpegasos.rows.base import Evaluated, KernelSource, RowSource, claim_construction, run_loop
 
 
 class DenseRows(RowSource):
@@ -175,5 +175,5 @@ def test_one_run_of_many_counts_the_construction():
     for _ in range(20):
         rows = make_rows(X, "rbf", gamma=0.5)
         with ThreadPoolExecutor(4) as pool:
-            claimed = [pool.submit(rows.claim_construction) for _ in range(4)]
+            claimed = [pool.submit(claim_construction, rows) for _ in range(4)]
         assert sum(each.result() for each in claimed) == rows.evaluations > 0
