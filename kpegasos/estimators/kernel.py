@@ -29,7 +29,6 @@ from kpegasos.fitting.pairs import (
 from kpegasos.fitting.training import Fit
 from kpegasos.kernels.base import bounds_rounding, takes_objects
 from kpegasos.kernels.decision import (
-    FEW_OUTPUTS,
     Kept,
     decision_rounding,
     gram_decision,
@@ -476,10 +475,7 @@ class PegasosSVC(OneVsOneMixin, KernelEstimator):
     _libsvm_types = CLASSIFIERS
 
     def _coefficients(self) -> tuple[np.ndarray, np.ndarray | None]:
-        if self.intercept_.size <= FEW_OUTPUTS:
-            # For more pairs these would be mostly zeros.
-            return pair_coefficients(self.dual_coef_, self.n_support_), None
-        return self.dual_coef_, self.n_support_
+        return self.dual_coef_, None if self.n_support_.size == 2 else self.n_support_
 
 
 @dataclass(eq=False, repr=False)

@@ -280,7 +280,9 @@ def mapped(norms_a, norms_b):
 
 
 def added(values, first, coefs, result):
-    _add_products(np.ones(values), first, np.ones(coefs), np.arange(2), np.zeros(result))
+    first, begin, end = first
+    arrays = np.arange(2), np.zeros(result)
+    _add_products(np.ones(values), first, np.ones(coefs), begin, end, *arrays)
 
 
 @pytest.mark.parametrize(
@@ -296,12 +298,13 @@ def added(values, first, coefs, result):
         (pack, (X.astype(np.float32), NORMS), "rows must be float64 with 5 features"),
         (mapped, (np.ones(2), np.ones(3)), r"norms_a must have shape \(4,\), got \(2,\) instead"),
         (mapped, (np.ones(4), np.ones(4)), r"norms_b must have shape \(3,\), got \(4,\) instead"),
-        (added, ((3, 4), 0, (2, 5), (3, 2)), "first and last must be a range within 0 and 4"),
-        (added, ((3, 4), 2, (2, 3), (3, 2)), "first and last must be a range within 0 and 4"),
-        (added, ((3, 4), 0, (2, 4), (2, 2)), "result must have shape"),
-        (added, ((3, 4), 0, (2, 4), (3, 1)), "outputs must be indices from 0 to 0"),
-        (added, ((3, 4), 0, (3, 4), (3, 3)), "outputs must have shape"),
-        (added, ((3, 0), 0, (2, 0), (3, 2)), "coefs must have at least one column"),
+        (added, ((3, 4), (0, 0, 5), (2, 4), (3, 2)), "begin and end must be a range within 0 and"),
+        (added, ((3, 4), (0, 0, 5), (2, 5), (3, 2)), "less first must be a range within 0 and 4"),
+        (added, ((3, 4), (2, 2, 7), (2, 9), (3, 2)), "less first must be a range within 0 and 4"),
+        (added, ((3, 4), (2, 1, 3), (2, 9), (3, 2)), "less first must be a range within 0 and 4"),
+        (added, ((3, 4), (0, 0, 4), (2, 4), (2, 2)), "result must have shape"),
+        (added, ((3, 4), (0, 0, 4), (2, 4), (3, 1)), "outputs must be indices from 0 to 0"),
+        (added, ((3, 4), (0, 0, 4), (3, 4), (3, 3)), "outputs must have shape"),
     ],
 )
 def test_arrays_that_do_not_fit_together_are_refused(call, arguments, match):
