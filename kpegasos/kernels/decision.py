@@ -23,7 +23,6 @@ from kpegasos.utils.boundary import (
     checked,
     require_indices,
     require_range,
-    require_shape,
     require_shapes,
 )
 from kpegasos.utils.compiled import compiled
