@@ -108,7 +108,7 @@ def test_no_room_takes_a_private_name_from_another():
     assert faults(inside, taken_from_other_rooms) == {}
 
 
-#: Private names of others, and the one file that asks for each before it uses it.
+#: Private names of others, and the one file that each stands in.
 BORROWED = {
     "_engine": "kpegasos/utils/compiled.py",
     "_final_module": "kpegasos/utils/compiled.py",
@@ -142,7 +142,7 @@ def private_names_used_in(tree):
 
 
 def test_private_names_of_others_are_few_and_each_stands_in_one_file():
-    """A later version may have others: tests take each of them away."""
+    """A later version may have others, so the range of versions that is asked for has an end."""
     trees = {name_of(path): tree_of(path) for path in MODULES}
     own = {name for tree in trees.values() for name in names_made_in(tree)} - {*BORROWED}
     found = {

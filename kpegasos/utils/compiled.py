@@ -12,9 +12,8 @@ What is compiled elsewhere, or for types from elsewhere, such as somebody's own 
 kept on disk.
 Their sources are not in the digest, and a process that cannot import them could not read the cache.
 
-Names of numba that are not public stand in this file alone, and each is asked for before it is
-used. Without it functions are compiled in each process anew, or take longer to compile, or nobody
-is told that they are.
+Names of numba that are not public stand in this file alone; the numbas that the package asks for
+have them.
 """
 
 from __future__ import annotations
@@ -30,9 +29,8 @@ import threading
 import uuid
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from functools import cache, partial
-from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -41,6 +39,13 @@ import llvmlite
 import numba
 from llvmlite import binding
 from numba import njit
+from numba.core.caching import CompileResultCacheImpl
+from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.environment import lookup_environment
+from numba.core.registry import CPUDispatcher, cpu_target
+from numba.core.runtime import rtsys
+from numba.core.serialize import dumps
 from numba.extending import register_jitable
 
 #: Rooms and files that the compiled functions of a room are made of; a test looks for others.
@@ -56,31 +61,6 @@ FAST: Any = {"reassoc", "contract"}
 _OPTIONS: Any = {"no_cfunc_wrapper": True, "error_model": "numpy"}
 #: Options of overloads, which are parts of loops.
 OVERLOADS: Any = _OPTIONS | {"fastmath": FAST, "nogil": True}
-
-
-def _named(module: str, name: str, otherwise: Any = None) -> Any:
-    """Return what a name of numba's that is not public stands for, if this numba has it."""
-    with suppress(ImportError):
-        return getattr(import_module(module), name, otherwise)
-    return otherwise
-
-
-def _are_there(*found: Any) -> bool:
-    return not any(each is None or each is object for each in found)
-
-
-def _has(owner: Any, *names: str) -> bool:
-    return all(hasattr(owner, name) for name in names)
-
-
-_CPUDispatcher: Any = _named("numba.core.registry", "CPUDispatcher", object)
-_JITCodeLibrary: Any = _named("numba.core.codegen", "JITCodeLibrary", object)
-_JITCPUCodegen: Any = _named("numba.core.codegen", "JITCPUCodegen", object)
-_CompileResultCacheImpl: Any = _named("numba.core.caching", "CompileResultCacheImpl")
-_lookup_environment: Any = _named("numba.core.environment", "lookup_environment")
-_dumps: Any = _named("numba.core.serialize", "dumps")
-_rtsys: Any = _named("numba.core.runtime", "rtsys")
-_LOCK: Any = _named("numba.core.compiler_lock", "global_compiler_lock")
 
 
 @cache
@@ -117,7 +97,7 @@ def compiled(
         The decorator.
     """
     options = _OPTIONS | {
-        "no_cpython_wrapper": inner and _are_there(_CPUDispatcher),
+        "no_cpython_wrapper": inner,
         "nogil": True,
         "fastmath": fastmath,
         "error_model": error_model,
@@ -127,12 +107,14 @@ def compiled(
         dispatcher: Any = njit(**options)(function)
         if dispatcher is function:  # under NUMBA_DISABLE_JIT
             return function
-        if type(dispatcher) is _CPUDispatcher:
-            dispatcher.__class__ = _InnerDispatcher if inner else _Dispatcher
-            part = compiled(fastmath, inner=True, error_model=error_model)
-            dispatcher.part = (lambda: dispatcher) if inner else cache(partial(part, function))
+        dispatcher.__class__ = _InnerDispatcher if inner else _Dispatcher
+        part = compiled(fastmath, inner=True, error_model=error_model)
+        dispatcher.part = (lambda: dispatcher) if inner else cache(partial(part, function))
         if not inner and (room := _room_of(function)) in SOURCES:
-            _keep(dispatcher, room)
+            try:
+                dispatcher._cache = _SourceCache(function, room)
+            except RuntimeError:  # numba finds no folder that can be written
+                _say_that_nothing_is_kept()
         return dispatcher
 
     return decorate
@@ -143,26 +125,13 @@ def shared(function: Any) -> Any:
     return register_jitable(**_OPTIONS)(function)
 
 
-def _keep(dispatcher: Any, room: str) -> None:
-    """Have a function kept on disk, if numba can say what to keep and where."""
-    if not (_are_there(_CompileResultCacheImpl, _dumps) and hasattr(dispatcher, "_cache")):
-        _say_that_nothing_is_kept(_OTHER_NUMBA)
-        return
-    try:
-        dispatcher._cache = _SourceCache(dispatcher.py_func, room)
-    except RuntimeError:  # numba finds no folder that can be written
-        _say_that_nothing_is_kept(_NO_FOLDER)
-    except AttributeError:
-        _say_that_nothing_is_kept(_OTHER_NUMBA)
-
-
 def _room_of(kind: Any) -> str:
     """Return the room of a function or class; nothing for one from elsewhere."""
     package, room, *_ = f"{kind.__module__}..".split(".")
     return room if package == "kpegasos" else ""
 
 
-class _Part(_JITCodeLibrary):
+class _Part(JITCodeLibrary):
     """Code of a function that is optimised with its callers, and has no way in of its own.
 
     Numba optimises each function by itself and as a part of each of its callers, and makes machine
@@ -211,25 +180,16 @@ class _Part(_JITCodeLibrary):
     def _set_environments(self) -> None:
         codegen = super().codegen
         for each in self._final_module.global_variables:
-            found = _lookup_environment(each.name)
+            found = lookup_environment(each.name)
             if found is not None and codegen._engine.get_global_value_address(each.name):
                 codegen.set_env(each.name, found)
 
 
 #: How numba's names of functions begin that Python or C can call.
 _WAYS_IN = ("_ZN7cpython", "cfunc.")
-#: What parts need of a library of numba's.
-_OF_LIBRARIES = (
-    "_final_module",
-    "_finalized",
-    "_ensure_finalized",
-    "_optimize_final_module",
-    "_finalize_final_module",
-    "_finalize_dynamic_globals",
-)
 
 
-class _Codegen(_JITCPUCodegen):
+class _Codegen(JITCPUCodegen):
     """Numba's, with parts."""
 
     _library_class = _Part
@@ -237,23 +197,8 @@ class _Codegen(_JITCPUCodegen):
 
 @cache
 def _codegen() -> Any:
-    """Return what makes machine code of the package; whoever else uses numba keeps numba's own.
-
-    None, and numba's own serves the package too, where libraries are others than those that parts
-    are made for.
-    """
-    if not _are_there(_JITCodeLibrary, _JITCPUCodegen, _lookup_environment, _LOCK):
-        return None
-    with suppress(AttributeError, TypeError):
-        made: Any = _Codegen("kpegasos")
-        plain = _JITCodeLibrary(made, "names")
-        if (
-            isinstance(made.create_library("names"), _Part)
-            and _has(plain, *_OF_LIBRARIES)
-            and _has(made._engine, "get_global_value_address")
-        ):
-            return made
-    return None
+    """Return what makes machine code of the package; whoever else uses numba keeps numba's own."""
+    return _Codegen("kpegasos")
 
 
 class _Nobody:
@@ -262,7 +207,7 @@ class _Nobody:
         """Set nothing: the code is not there yet."""
 
 
-class _Dispatcher(_CPUDispatcher):
+class _Dispatcher(CPUDispatcher):
     """A dispatcher that compiles what it calls as a part of it, and says so where that is long."""
 
     targetctx: Any
@@ -277,27 +222,23 @@ class _Dispatcher(_CPUDispatcher):
         return super(_Dispatcher, self._called()).get_overload(sig)
 
     def _called(self) -> Any:
-        own, now = _codegen(), getattr(self.targetctx, "_internal_codegen", None)
-        return self.part() if own is not None and now is own else self
+        return self.part() if self.targetctx._internal_codegen is _codegen() else self
 
     def compile(self, sig: Any) -> Any:
         """Compile for some types, or load what was compiled."""
         context = self.targetctx
-        with _LOCK or nullcontext():
-            before = getattr(context, "_internal_codegen", None)
-            own = None if before is None else _codegen()
-            if own is not None and before is own:  # for a caller
+        with global_compiler_lock:
+            before = context._internal_codegen
+            if before is _codegen():  # for a caller
                 return super().compile(sig)
             collects = gc.isenabled()
             gc.disable()  # it takes a quarter of the time, and finds no garbage before the end
-            if own is not None:
-                context._internal_codegen = own
+            context._internal_codegen = _codegen()
             try:
                 with _heralded(), _whole():
                     return super().compile(sig)
             finally:
-                if own is not None:
-                    context._internal_codegen = before
+                context._internal_codegen = before
                 if collects:
                     gc.enable()
 
@@ -353,11 +294,13 @@ def _may_tell() -> bool:
     )
 
 
-if _LOCK is not None and hasattr(os, "register_at_fork"):
+if hasattr(os, "register_at_fork"):
     # A child would wait for ever for what another thread held, and find it half done: so a fork
     # waits until nobody compiles.
     os.register_at_fork(
-        before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release
+        before=global_compiler_lock.acquire,
+        after_in_parent=global_compiler_lock.release,
+        after_in_child=global_compiler_lock.release,
     )
 
 
@@ -371,15 +314,11 @@ class _InnerDispatcher(_Dispatcher):
         raise TypeError(f"{self.__name__} is for compiled callers")
 
 
-_NO_FOLDER = "set the environment variable NUMBA_CACHE_DIR to a folder that can be written"
-_OTHER_NUMBA = "install a numba that this version of kpegasos was tested with"
-
-
 @cache
-def _say_that_nothing_is_kept(remedy: str) -> None:
+def _say_that_nothing_is_kept() -> None:
     warnings.warn(
         "kpegasos is compiled in every process anew, which takes seconds, as numba cannot keep it: "
-        f"{remedy}",
+        "set the environment variable NUMBA_CACHE_DIR to a folder that can be written",
         RuntimeWarning,
         stacklevel=2,
     )
@@ -389,7 +328,7 @@ class _SourceCache:
     """What numba asks of the cache of one function, for types of the rooms that it is made of."""
 
     def __init__(self, function: Any, room: str) -> None:
-        kept = _CompileResultCacheImpl(function)
+        kept = CompileResultCacheImpl(function)
         self._rooms = frozenset(SOURCES[room])
         self.cache_path = kept.locator.get_cache_path()
         self._files = _Files(Path(self.cache_path), kept.filename_base, source_digest(room))
@@ -400,10 +339,7 @@ class _SourceCache:
         """Load what was compiled for these types, if it was kept and can be read."""
         if not _are_of(self._rooms, sig):
             return None
-        if _rtsys is None:
-            target_context.refresh()
-        else:
-            _rtsys.initialize(target_context)  # what compiled code calls; a compiler needs more
+        rtsys.initialize(target_context)  # what compiled code calls; a compiler needs more
         # Written by another version of the package, with types that are no more.
         with suppress(ImportError, AttributeError, TypeError):
             data = self._files.load(sig)
@@ -418,11 +354,7 @@ class _SourceCache:
             self._make_folder()
             self._files.save(sig, self._reduce(data))
         except OSError:  # a full disk, for one
-            _say_that_nothing_is_kept(_NO_FOLDER)
-
-    def flush(self) -> None:
-        """Keep nothing."""
-        self._files.flush()
+            _say_that_nothing_is_kept()
 
 
 class _Files:
@@ -460,7 +392,7 @@ class _Files:
     def save(self, key: Any, data: Any) -> None:
         """Keep something for a key, and nothing that was made of other sources."""
         path = self.path(key)
-        body = _dumps((key, data))
+        body = dumps((key, data))
         part = path.with_suffix(f".{uuid.uuid4().hex}.part")
         try:
             part.write_bytes(hashlib.sha256(body).digest() + body)
@@ -471,14 +403,10 @@ class _Files:
                     raise
         finally:
             part.unlink(missing_ok=True)
-        self.flush(self._prefix)
-
-    def flush(self, but_for: str = "/") -> None:
-        """Keep no files of this function but for those whose names begin so."""
-        for path in self.folder.glob(f"{self.function}.*"):
-            if not path.name.startswith(but_for):
+        for other in self.folder.glob(f"{self.function}.*"):
+            if not other.name.startswith(self._prefix):
                 with suppress(OSError):  # another process may have it open, or have removed it
-                    path.unlink()
+                    other.unlink()
 
 
 #: Numba's settings that change what it makes of the same sources.
@@ -534,18 +462,10 @@ class Vectors(NamedTuple):
     registers: int
 
 
-@cache
 def target() -> tuple[str, str, str]:
     """Return triple, name and features of the processor that numba compiles for."""
-    config: Any = numba.config
-    name, features = config.CPU_NAME, config.CPU_FEATURES
-    if features is None:
-        found = binding.get_host_cpu_features()
-        for each in found:
-            found[each] &= bool(config.ENABLE_AVX) or not each.startswith("avx")
-        features = found.flatten()
-    name = binding.get_host_cpu_name() if name is None else name
-    return binding.get_process_triple(), name, features
+    names: tuple[str, str, str] = cpu_target.target_context.codegen().magic_tuple()
+    return names
 
 
 @cache
@@ -556,8 +476,6 @@ def target_vectors() -> Vectors:
     ``NUMBA_CPU_NAME=haswell NUMBA_CPU_FEATURES=`` (both: numba adds this machine's features to a
     name alone) a machine with AVX-512 runs the code of one with AVX2, and ``nehalem`` that of SSE.
     """
-    binding.initialize_native_target()
-    binding.initialize_native_asmprinter()
     triple, name, features = target()
     machine = binding.Target.from_triple(triple).create_target_machine(cpu=name, features=features)
     assembly = machine.emit_assembly(binding.parse_assembly(_ADDITION))

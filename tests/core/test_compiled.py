@@ -18,7 +18,6 @@ import numba
 import numpy as np
 import pytest
 from numba.core import event
-from numba.core.registry import cpu_target
 
 import kpegasos
 from kpegasos.core import ascents
@@ -324,81 +323,7 @@ def test_files_that_cannot_be_written_leave_no_part(files, monkeypatch):
     assert not list(files.folder.iterdir())
 
 
-# --- what is not there is done without ------------------------------------------------------------
-
-
-@with_compiler
-def test_target_is_the_processor_that_numba_compiles_for():
-    assert compiler.target() == cpu_target.target_context.codegen().magic_tuple()
-
-
-@pytest.fixture
-def numba_without(tmp_path, monkeypatch):
-    """Rename something in a copy of numba, which fresh processes import."""
-
-    def rename(name):
-        copy = tmp_path / "site" / "numba"
-        shutil.copytree(
-            Path(numba.__file__).parent,
-            copy,
-            copy_function=os.symlink,
-            ignore=shutil.ignore_patterns("tests", "cuda"),
-        )
-        for path in copy.rglob("*.py"):
-            source = path.read_text("utf-8")
-            renamed = re.sub(rf"\b{name}\b", f"{name}_of_later", source)
-            if renamed != source:
-                path.unlink()
-                path.write_text(renamed, "utf-8")
-        monkeypatch.setenv("PYTHONPATH", str(copy.parent))
-
-    return rename
-
-
-#: A function with a part, and one that is kept.
-WITHOUT = """
-import warnings
-with warnings.catch_warnings(record=True) as caught:
-    warnings.simplefilter("always")
-    import numba
-    import numpy as np
-    from kpegasos.kernels.base import _all_finite
-    from kpegasos.utils import compiled as compiler
-    part = compiler.compiled(inner=True)(lambda number: number + 1)
-    whole = compiler.compiled()(lambda number: 2 * part(number))
-    found = [whole(3), bool(_all_finite(np.ones(3)))]
-said = [str(warning.message) for warning in caught]
-said = [sentence for sentence in said if "kpegasos" in sentence]
-(code,) = whole.overloads.values()
-print(json.dumps([numba.__file__, found, isinstance(code.library, compiler._Part), said]))
-"""
-#: Names of numba that are not public, and what the package goes without if there is none.
-PARTS = [
-    *compiler._OF_LIBRARIES,
-    "_engine",
-    "_internal_codegen",
-    "_library_class",
-    "CPUDispatcher",
-    "JITCPUCodegen",
-    "JITCodeLibrary",
-    "global_compiler_lock",
-    "lookup_environment",
-]
-CACHE = ["CompileResultCacheImpl", "_cache", "check_cachable", "ensure_cache_path"]
-OTHERS = ["rtsys"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", PARTS + CACHE + OTHERS)
-def test_without_a_name_of_numba_functions_are_compiled_all_the_same(name, numba_without, tmp_path):
-    numba_without(name)
-    cache = tmp_path / "cache"
-    file, found, has_parts, said = in_fresh_process(WITHOUT, cache)
-    assert Path(file).is_relative_to(tmp_path)
-    assert found == [8, True]
-    assert has_parts == (name not in PARTS)
-    assert len(said) == (name in CACHE)
-    assert bool(list(cache.rglob("*.nbc"))) == (name not in CACHE)
+# --- what is compiled elsewhere, or cannot be kept ------------------------------------------------
 
 
 @with_compiler
@@ -410,6 +335,9 @@ def test_code_of_the_package_and_of_others_call_each_other():
     ours = compiled()(lambda number: elsewhere(number) + 1.0)
     theirs = numba.njit(lambda number: ours(number) + elsewhere(number))
     assert (theirs(2), ours(2), elsewhere(2)) == (7.0, 4.0, 3.0)
+    ((their_code,), (our_code,)) = (each.overloads.values() for each in (theirs, ours))
+    libraries = their_code.library, our_code.library
+    assert [isinstance(each, compiler._Part) for each in libraries] == [False, True]
 
 
 UNKEPT = """
