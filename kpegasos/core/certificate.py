@@ -67,28 +67,6 @@ def additions(state: LoopState, examples: Examples, iterate: Iterate, counts: fl
     return float(number * shares * (counts + state.alpha.size))
 
 
-class Sums(NamedTuple):
-    """Sums over the examples of an iterate whose margins are held, and largest errors.
-
-    Attributes
-    ----------
-    squared_norm : float
-        ``Σ c_i ω_i s_i f(x_i)``.
-    loss_rounding, norm_rounding : float
-        Largest error of the mean loss and of ``‖w‖²``.
-    margin_rounding : float
-        Largest error of a margin.
-    additions : float
-        See `additions`.
-    """
-
-    squared_norm: float
-    loss_rounding: float
-    norm_rounding: float
-    margin_rounding: float
-    additions: float
-
-
 @compiled(fastmath={"reassoc"}, inner=True)
 def sums_of(
     examples: Examples,
@@ -99,7 +77,7 @@ def sums_of(
     coefs: np.ndarray,
     margins: np.ndarray,
 ) -> tuple[float, float, float, float, float]:
-    """Compute `Sums` of coefficients and margins; the arguments are those of `evaluate_held`."""
+    """Sum over coefficients and margins; arguments and values are those of `evaluate_held`."""
     squared_norm = size = of_values = average = most = 0.0
     for i in range(coefs.size):
         weight = abs(examples.signed[i])
@@ -161,9 +139,6 @@ def evaluate_held(
 ) -> tuple[float, float, float, float, float]:
     """Evaluate an iterate of a state whose image are margins.
 
-    A named tuple is made by code of Python, which Ctrl-C ends without a result: numba goes on with
-    none, and crashes. So the fields of `Sums` are returned without it.
-
     Parameters
     ----------
     state : LoopState
@@ -177,6 +152,17 @@ def evaluate_held(
         See `Limits`.
     coefs, margins : ndarray of shape (n_samples,), float64
         Written to.
+
+    Returns
+    -------
+    squared_norm : float
+        ``Σ c_i ω_i s_i f(x_i)``.
+    loss_rounding, norm_rounding : float
+        Largest error of the mean loss and of ``‖w‖²``.
+    margin_rounding : float
+        Largest error of a margin.
+    additions : float
+        See `additions`.
     """
     plain, stamped = iterate.plain, iterate.stamped
     combine(plain, stamped, state.alpha, state.stamps, iterate.prefix_coefs, coefs)

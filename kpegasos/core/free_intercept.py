@@ -30,8 +30,7 @@ import math
 import numpy as np
 from scipy.optimize import brentq
 
-from kpegasos.core.certificate import best_multiple, gain_sums, limits_of
-from kpegasos.core.problem import Problem
+from kpegasos.core.certificate import Limits, best_multiple, gain_sums
 from kpegasos.core.state import Examples
 from kpegasos.losses import is_hinge
 from kpegasos.losses.base import best, pulls
@@ -262,6 +261,8 @@ def balance(
 
 
 def dual_bounds(
+    examples: Examples,
+    limits: Limits,
     coef: np.ndarray,
     margins: np.ndarray,
     intercept: float,
@@ -269,12 +270,14 @@ def dual_bounds(
     norm_rounding: float,
     margin_rounding: float,
     radius: float,
-    problem: Problem,
+    lam: float,
 ) -> tuple[float, float]:
     """Dual value at a β that meets the constraint, as computed and in the worst case; at least 0.
 
     Parameters
     ----------
+    examples : Examples
+    limits : tuple of float
     coef : ndarray of shape (n_samples,)
         ``c`` of ``w = Σ c_j ω_j s_j φ(x_j)``.
     margins : ndarray of shape (n_samples,)
@@ -287,12 +290,12 @@ def dual_bounds(
         Largest errors of the squared norm and of ``<w, φ(x_i)>``.
     radius : float
         No ``φ(x_i)`` is longer.
-    problem : Problem
+    lam : float
     """
-    examples, loss, n_samples = problem.examples, problem.loss, coef.size
-    unit = problem.lam * n_samples
-    theta = best_multiple(examples, limits_of(loss), coef, squared_norm, problem.lam)
-    beta = np.clip(theta * unit * coef, loss.lower, loss.upper)
+    n_samples = coef.size
+    unit = lam * n_samples
+    theta = best_multiple(examples, limits, coef, squared_norm, lam)
+    beta = np.clip(theta * unit * coef, limits[0], limits[1])
     own = theta * (margins - intercept)
     norm = theta * theta * unit * max(0.0, squared_norm)
     balanced, left = balance(examples, beta, own + intercept, _NEGLIGIBLE * norm)
@@ -303,7 +306,7 @@ def dual_bounds(
     quadratic = max(0.0, norm - 2.0 * float(taken @ own) + (over * radius) ** 2 / unit)
     found = total - 0.5 * quadratic
     # Its rounding, and that of coefficients whose sum is not zero or which are not θ lam m c.
-    in_sum, used = (n_samples + 32.0) * _EPS, float(np.abs(balanced) @ problem.weight)
+    in_sum, used = (n_samples + 32.0) * _EPS, float(np.abs(balanced * examples.signed).sum())
     lost = min(1.0, 2.0 * left / used) * size if used > 0.0 else 0.0
     moved = (left + 8.0 * _EPS * (used + over)) * radius
     errors = unit * theta * theta * norm_rounding

@@ -47,7 +47,7 @@ CELL, CELL_SETS, IDLE, BEFORE_PAUSE, N_PATH_COUNTS = range(5)
 #: Least gap of the cell in work, infinite before it is begun, and its largest dual value times the
 #: number of examples.
 GAP, DUAL = 0, 1
-#: Columns of `Path.numbers` behind those of `Sums`, and how many there are.
+#: Columns of `Path.numbers` behind those of `evaluate_held`, and how many there are.
 OBJECTIVE, UPPER_BOUND, PROVEN_BOUND, N_SETS, N_NUMBERS = range(5, 10)
 
 _HINGE = Hinge()
@@ -83,7 +83,7 @@ class Path(NamedTuple):
     coefs, margins : ndarray of shape (n_cells, n_samples), float64
         Of the solution of each.
     numbers : ndarray of shape (n_cells, 9)
-        Of each the fields of `Sums`, objective, upper bound, proven bound, and working sets.
+        Of each what `evaluate_held` returns, objective, upper and proven bound, and working sets.
     scalars : ndarray of shape (2,), float64
     counts : ndarray of shape (5,), int64
         See `kpegasos.core.path`.

@@ -11,7 +11,7 @@ features.
 
 Averages of the iterates come from a second, *stamped* sum: a violation at step t adds
 ``increment`` to ``alpha`` and ``increment · clock`` to ``stamps``, where the clock is the running
-sum of ``scale`` (or of ``scale / t``); `combination` turns the pair into any average.
+sum of ``scale`` (or of ``scale / t``); `State.iterates` turns the pair into any average.
 
 After t steps the iterate is ``w_{t+1} = scale_t q_t / (lam k t)``, where ``q_t`` sums the
 increments of the violations so far. Hence for weights ``c_s`` the sum ``Σ_{s≤t} c_s scale_s q_s``
@@ -73,37 +73,6 @@ def suffix_start(t: int) -> int:
 def weight_of(uniform: bool, t: int, unit: float) -> float:
     """Return what the sums of a uniform or weighted average are multiplied by after t steps."""
     return unit / t if uniform else 2.0 * unit / (t * (t + 1.0))
-
-
-def combination(
-    average: str | None, t: int, scale: float, clock: float, lam: float, batch_size: int
-) -> tuple[float, float]:
-    """Return what plain and stamped sums are multiplied by after t ≥ 1 steps.
-
-    The iterate is ``plain · total − stamped · (stamped_total + prefix)``.
-
-    Parameters
-    ----------
-    average : {"weighted", "uniform", "suffix"} or None
-    t : int
-        Steps done.
-    scale, clock : float
-        The running product of projections and the clock of this average.
-    lam : float
-    batch_size : int
-    """
-    unit = 1.0 / (lam * batch_size)
-    if average is None:
-        return unit * scale / t, 0.0
-    if average == "weighted":
-        weight = weight_of(False, t, unit)
-    elif average == "uniform":
-        weight = weight_of(True, t, unit)
-    elif average == "suffix":
-        weight = unit / (t - suffix_start(t))
-    else:
-        raise ValueError(f"average must be one of {AVERAGES}, got {average!r} instead")
-    return weight * clock, weight
 
 
 class LoopState(NamedTuple):
@@ -328,18 +297,24 @@ class State:
         """Steps done."""
         return self.loop.counters.item(STEPS)
 
-    def iterate(self, average: str | None) -> Iterate:
-        """Return how the chosen iterate is made from the sums of the state."""
+    def iterates(self) -> list[Iterate]:
+        """Return the last iterate, and the average that is returned if that is another."""
         scale, clock, *_ = self.loop.scalars.tolist()
-        steps, options = self.steps, self.options
-        shares = combination(average, steps, scale, clock, self.lam, options.batch_size)
-        prefix = self.suffix_snapshots.get(suffix_start(steps), ()) if average == "suffix" else ()
+        t, options, average = self.steps, self.options, self.options.average
+        unit, largest_clock = 1.0 / (self.lam * options.batch_size), clock
         if options.projection or options.step is not None:  # folding sets the clock back
-            over_t = has_clock_over_t(options.average)
-            clock = 1.0 + math.log(steps) if over_t else float(steps)
+            largest_clock = 1.0 + math.log(t) if has_clock_over_t(average) else float(t)
             if options.step is not None:  # and the scale may have grown
-                clock /= SMALLEST_SCALE
-        return Iterate(*shares, clock, *prefix)
+                largest_clock /= SMALLEST_SCALE
+        last = Iterate(unit * scale / t, 0.0, largest_clock)
+        if average is None:
+            return [last]
+        if average != "suffix":
+            weight = weight_of(average == "uniform", t, unit)
+            return [last, Iterate(weight * clock, weight, largest_clock)]
+        start = suffix_start(t)
+        weight, prefix = unit / (t - start), self.suffix_snapshots.get(start, ())
+        return [last, Iterate(weight * clock, weight, largest_clock, *prefix)]
 
     def take_suffix_snapshot(self) -> None:
         """Keep the sums up to a power of two; only the last two can be asked for."""

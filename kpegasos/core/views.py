@@ -33,7 +33,7 @@ from kpegasos.utils.boundary import (
     require_shapes,
 )
 from kpegasos.utils.compiled import OVERLOADS, compiled
-from kpegasos.utils.threads import even_ranges, parallel_for, threads_for
+from kpegasos.utils.threads import in_ranges
 
 
 def _prefetch_in_python(array: Any, index: int) -> None:
@@ -535,11 +535,10 @@ def add_rows_together(
     """
     if not rows.size:
         return
-    threads = threads_for(tuning.MEMORY_WORK * rows.size * image.size)
 
     def piece(first: int, last: int) -> None:
         _checked_range(
             values, work, rows, increments, stamps, offset, first, last, image, stamped_image
         )
 
-    parallel_for(piece, even_ranges(image.size, threads))
+    in_ranges(piece, image.size, tuning.MEMORY_WORK * rows.size * image.size)

@@ -22,7 +22,6 @@ import numpy as np
 from scipy import sparse
 
 from kpegasos.core.certificate import (
-    Sums,
     evaluate_held,
     limits_of,
     loss_errors,
@@ -135,14 +134,14 @@ class Evaluated(NamedTuple):
         ``f(x_i)``.
     squared_norm : float
         ``‖w‖²``.
-    vector : ndarray of shape (n_features + 1,) or None
-        Primal vector, the coordinate of the constant feature last; from features only.
     loss_rounding, norm_rounding : float
         Largest error that rounding may make of the mean loss and of ``‖w‖²``.
     margin_rounding : float
         That of a margin, of which a free intercept is no part.
     additions : float
         See `kpegasos.core.certificate.additions`.
+    vector : ndarray of shape (n_features + 1,) or None
+        Primal vector, the coordinate of the constant feature last; from features only.
     intercept : float or None
         The intercept that margins have, where it is free and the best for this w has been found.
     interval : tuple of float or None
@@ -158,11 +157,11 @@ class Evaluated(NamedTuple):
     coef: np.ndarray
     margins: np.ndarray
     squared_norm: float
-    vector: np.ndarray | None = None
     loss_rounding: float = 0.0
     norm_rounding: float = 0.0
     margin_rounding: float = 0.0
     additions: float = 0.0
+    vector: np.ndarray | None = None
     intercept: float | None = None
     interval: tuple[float, float] | None = None
     objective: float = math.nan
@@ -633,8 +632,8 @@ class KernelSource(RowSource):
         coefs, margins = np.empty((2, len(iterates), examples.label.size))
         known, found = (self.rounding_of_each, self.largest, limits_of(examples.loss)), []
         for iterate, coef, margin in zip(iterates, coefs, margins, strict=True):
-            sums = Sums(*evaluate_held(state, examples, iterate, *known, coef, margin))
-            evaluated = Evaluated(coef, margin, sums.squared_norm, None, *sums[1:])
+            sums = evaluate_held(state, examples, iterate, *known, coef, margin)
+            evaluated = Evaluated(coef, margin, *sums)
             if shift is not None:
                 evaluated = self._without_constant(evaluated, examples, shift * iterate.plain)
             found.append(evaluated)

@@ -31,9 +31,9 @@ from kpegasos.utils.patience import heed
 from kpegasos.utils.threads import (
     cached_property,
     even_ranges,
+    in_ranges,
     n_threads,
     parallel_for,
-    threads_for,
 )
 from kpegasos.utils.validation import (
     as_flag,
@@ -240,21 +240,19 @@ class FeatureRows(RowSource, unchanging=True):
             for vector in vectors:
                 vector[-1] = 0.0
         margins = np.ascontiguousarray(self.margins(np.stack(vectors, axis=1)).T)
-        found, in_sum = [], 0.5 * (self.image_size + 2) * _EPS
         limits, counts = limits_of(examples.loss), float(state.alpha @ np.abs(examples.signed))
+        longest, in_sum, found = self.largest**0.5, 0.5 * (self.image_size + 2) * _EPS, []
         for iterate, vector, margin in zip(iterates, vectors, margins, strict=True):
             number = additions(state, examples, iterate, counts)
             squared_norm = float(vector @ vector)
-            length, error = squared_norm**0.5, number * _EPS * self.largest**0.5
-            of_margin = (in_sum + _EPS) * length * self.largest**0.5
-            of_loss = of_margin * limits[2]
-            if limits[2] == math.inf:
-                of_loss = of_margin * steepest(examples, limits, margin, of_margin)
+            length, error = squared_norm**0.5, number * _EPS * longest
+            of_margin, slope = (in_sum + _EPS) * length * longest, limits[2]
+            if slope == math.inf:
+                slope = steepest(examples, limits, margin, of_margin)
             # The norm of what belongs to the coefficients may be another.
             of_norm = error * (2.0 * length + error) + in_sum * squared_norm
-            of_coefs = of_margin + number * _EPS * self.largest
-            of_vector = squared_norm, vector, of_loss, of_norm, of_coefs, number
-            found.append(Evaluated(iterate.coefficients(state), margin, *of_vector))
+            sums = squared_norm, of_margin * slope, of_norm, of_margin + error * longest, number
+            found.append(Evaluated(iterate.coefficients(state), margin, *sums, vector))
         return found
 
     def settle(self, evaluated: Evaluated, examples: Examples, *, losses: bool = True) -> Evaluated:
@@ -325,20 +323,23 @@ class FeatureRows(RowSource, unchanging=True):
         ----------
         vectors : ndarray of shape (n_features + 1, n_vectors)
         """
-        result = np.empty((self.n_samples, vectors.shape[1]))
+        result, view = np.empty((self.n_samples, vectors.shape[1])), self._view
         if sparse.issparse(self.X):
             # Neither copied nor converted, as scipy's product would.
-            vectors = np.ascontiguousarray(vectors, dtype=np.float64)
-            _on_threads(sparse_margins, self._view, vectors, result, self.X.nnz)
-            return result
-        if vectors.shape[1] <= 2 or (self.X.dtype != np.float64 and vectors.shape[1] <= 4):
+            vectors, fill = np.ascontiguousarray(vectors, dtype=np.float64), sparse_margins
+        elif vectors.shape[1] <= 2 or (self.X.dtype != np.float64 and vectors.shape[1] <= 4):
             # A product by BLAS would convert or gather the rows first.
-            vectors = np.ascontiguousarray(vectors.T, dtype=np.float64)
-            _on_threads(dense_margins, self._view, vectors, result, self.X.size)
+            vectors, fill = np.ascontiguousarray(vectors.T, dtype=np.float64), dense_margins
+        else:
+            for part in self.parts(copies=3):  # float32 and float64
+                result[part] = self.gather(part) @ vectors[:-1]
+            result += self.intercept_scaling * vectors[-1]
             return result
-        for part in self.parts(copies=3):  # float32 and float64
-            result[part] = self.gather(part) @ vectors[:-1]
-        result += self.intercept_scaling * vectors[-1]
+
+        def part_of(begin: int, end: int) -> None:
+            fill(view, vectors, begin, end, result)
+
+        in_ranges(part_of, self.n_samples, self.X.size * result.shape[1])
         return result
 
     def sums(self, columns: np.ndarray) -> np.ndarray:
@@ -414,17 +415,6 @@ class FeatureDecisions:
         rows = FeatureRows(new_rows(X, self._w.size), canonical=True)
         margins = rows.margins(np.append(self._w, 0.0)[:, None])
         return finite_decisions(margins[:, 0] + self._intercept)
-
-
-def _on_threads(
-    function: Any, view: Any, vectors: np.ndarray, result: np.ndarray, entries: int
-) -> None:
-    """Have a function fill the rows of ``result``, on as many threads as its entries are worth."""
-    height, width = result.shape
-    parallel_for(
-        lambda begin, end: function(view, vectors, begin, end, result),
-        even_ranges(height, threads_for(entries * width)),
-    )
 
 
 def linear_rows(X: Any, *, intercept_scaling: float = 0.0) -> FeatureRows:

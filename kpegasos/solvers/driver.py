@@ -201,30 +201,30 @@ class Certifier:
 
     def evaluate(self, evaluated: Evaluated, settled: bool = False) -> Evaluated:
         """Judge an iterate, and raise the dual bounds of the state."""
-        problem, state, dual = self._problem, self._state, math.nan
+        problem, state = self._problem, self._state
         if problem.free_intercept and not settled:
             evaluated = self._with_best_intercept(evaluated)
         if problem.free_intercept or problem.loss.regression:
             evaluated = self._with_own_rounding(evaluated, settled)
-        norm, of_norm = evaluated.squared_norm, evaluated.norm_rounding
         coef, margins = map(np.ascontiguousarray, (evaluated.coef, evaluated.margins))
         require_shapes(("coef", coef, problem.y.shape), ("margins", margins, problem.y.shape))
-        sizes = norm, evaluated.loss_rounding, of_norm, problem.lam, state.proven_bound
-        judged = judge(self._examples, self._limits, coef, margins, *sizes)
-        objective, upper, best, proven, impossible = judged
+        sizes = evaluated[2:5]  # squared norm, and the rounding of loss and norm
+        known = self._examples, self._limits, coef, margins, *sizes
+        objective, upper, dual, proven, impossible = judge(*known, problem.lam, state.proven_bound)
         if state.certified:
             if problem.free_intercept:
-                best, proven = self._dual_with_intercept(evaluated)
-                impossible = True  # maybe
-            dual = best
+                dual, proven = self._dual_with_intercept(evaluated)
             state.best_dual = max(state.best_dual, dual)
             state.proven_bound = max(state.proven_bound, proven)
+        else:
+            dual = math.nan
         found = evaluated._replace(
             objective=objective, upper_bound=upper, dual=dual, settled=settled
         )
         if not settled and (self._best_dual is None or not dual <= self._best_dual.dual):
             self._best_dual = found
-        if impossible and state.certified and self._is_impossible(found):
+        doubtful = state.certified and (impossible or problem.free_intercept)
+        if doubtful and self._is_impossible(found):
             if self._indefinite is not None:
                 raise ValueError(self._indefinite)
             state.certified = False
@@ -270,6 +270,8 @@ class Certifier:
         """Dual value of an iterate that meets the constraint of a free intercept, and a bound."""
         rows = self.rows
         return free_intercept.dual_bounds(
+            self._examples,
+            self._limits,
             evaluated.coef,
             evaluated.margins,
             evaluated.primal(self._examples, rows.kernel_offset)[1],
@@ -277,7 +279,7 @@ class Certifier:
             evaluated.norm_rounding,
             evaluated.margin_rounding + self._intercept_rounding(evaluated),
             free_intercept.longest_image(rows.largest, rows.kernel_offset, rows.rounding),
-            self._problem,
+            self._problem.lam,
         )
 
     def _is_impossible(self, evaluation: Evaluated) -> bool:
@@ -458,6 +460,8 @@ class SolverRun(ABC):
         self.problem, self.rows, self.state = problem, rows, state
         self.history = history if history is not None else History()
         self.status = "running"
+        state.image_kind, state.loss = rows.image_kind, problem.loss
+        state.free_intercept = problem.free_intercept
         state.certified = state.certified and rows.positive_definite
         options, self._first = state.options, state.steps
         self.examples = problem.examples
@@ -487,9 +491,7 @@ class SolverRun(ABC):
 
     def iterates(self) -> list[Iterate]:
         """Return the last iterate, and the average that is returned if that is another."""
-        state, average = self.state, self.state.options.average
-        last = state.iterate(None)
-        return [last] if average is None else [last, state.iterate(average)]
+        return self.state.iterates()
 
     def at_end(self) -> bool:
         """Return whether there is no further checkpoint."""

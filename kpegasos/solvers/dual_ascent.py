@@ -117,10 +117,8 @@ def sdca(
     tol = as_number("tol", tol, least=0.0)
     max_time = optional(as_number, "max_time", max_time, least=0.0)
     seed = draw_seed(random_state)
-    state = new_state(
-        rows.n_samples, rows.image_size, PegasosOptions(average=None), problem.lam, seed
-    )
-    state.loss = problem.loss
+    options = PegasosOptions(average=None)
+    state = new_state(rows.n_samples, rows.image_size, options, problem.lam, seed)
     ascent = DualAscent(
         problem, rows, state, max_epochs=as_integer("max_epochs", max_epochs, least=1)
     )
@@ -172,15 +170,10 @@ class DualAscent(SolverRun):
         """Make an ascent that begins where a Pegasos run ended, on its account and history."""
         problem, rows = run.problem, run.rows
         (_, evaluated), lam, loss = run.evaluate(), problem.lam, problem.loss
-        state = new_state(
-            rows.n_samples,
-            rows.image_size,
-            PegasosOptions(average=None),
-            problem.lam,
-            run.state.seed,
-            # A key of its own: the ascent draws what the run would not have drawn.
-            (*run.state.spawn_key, 0, 0),
-        )
+        # A key of its own: the ascent draws what the run would not have drawn.
+        stream = run.state.seed, (*run.state.spawn_key, 0, 0)
+        sizes, options = (rows.n_samples, rows.image_size), PegasosOptions(average=None)
+        state = new_state(*sizes, options, lam, *stream)
         image = np.ascontiguousarray(evaluated.image)
         iterate = np.ascontiguousarray(evaluated.coef), image, evaluated.squared_norm
         theta = start_ascent(state.loop, run.examples, limits_of(loss), *iterate, lam)
@@ -188,11 +181,8 @@ class DualAscent(SolverRun):
         inherited = theta * lam * evaluated.additions
         if not is_hinge(loss):  # which counts what sums have come to once more
             inherited /= 1.0 + 2.0 * state.loop.scalars.item(SIZE) / problem.y.size
-        state.loss, state.free_intercept = problem.loss, problem.free_intercept
-        state.best_dual = run.state.best_dual
-        state.proven_bound = run.state.proven_bound
-        state.evaluations = run.state.evaluations
-        state.seconds = run.state.seconds
+        for name in ("best_dual", "proven_bound", "evaluations", "seconds"):
+            setattr(state, name, getattr(run.state, name))
         ascent = cls(problem, rows, state, max_epochs=max_epochs, history=run.history)
         ascent.steps_before = run.state.steps
         ascent.draws_before = run.state.steps * run.state.options.batch_size

@@ -88,7 +88,7 @@ class Stream:
         """Return primal vector so far, intercept coordinate last; zeros before the first chunk."""
         if self.state.steps == 0:
             return np.zeros_like(self.state.loop.image)
-        return self.state.iterate(self.state.options.average).image(self.state.loop)
+        return self.state.iterates()[-1].image(self.state.loop)
 
     def copy(self) -> Stream:
         """Make a stream that goes on from here by itself."""

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kpegasos.core.certificate import Sums, limits_of, relative, start_ascent
+from kpegasos.core.certificate import limits_of, relative, start_ascent
 from kpegasos.core.draws import MOST_DRAWS
 from kpegasos.core.path import (
     BEFORE_PAUSE,
@@ -509,8 +509,7 @@ class PathRun:
         gaps = np.abs(upper_bounds - bounds) / objectives
         is_impossible = (bounds > objectives) | (numbers[:, 0] + numbers[:, 2] < 0.0)
         for k in np.flatnonzero(~(gaps <= self.tol) | is_impossible).tolist():
-            sums = Sums(*numbers[k, :OBJECTIVE].tolist())
-            evaluated = Evaluated(coefs[k], margins[k], sums[0], None, *sums[1:])
+            evaluated = Evaluated(coefs[k], margins[k], *numbers[k, :OBJECTIVE].tolist())
             certified = self._certified(first + k, evaluated, stopper)
             margins[k], (objectives[k], bounds[k], gaps[k]) = certified
         coefs *= path.signed[path.folds[cells]]

@@ -208,9 +208,9 @@ class PegasosRun(SolverRun):
 
     def _plan(self, points: Checkpoints) -> None:
         """Plan steps up to the last of some points, of which those that are passed do not count."""
-        self.points, self.most_steps, state = points, points.last, self.state
-        self._ahead = (step for step in points if step > state.steps)
-        self._next = state.steps
+        self.points, self.most_steps = points, points.last
+        self._next = done = self.state.steps
+        self._ahead = (step for step in points if step > done)
 
     def extend(self, points: Checkpoints) -> None:
         """Go on beyond the end that was planned at first, with the same sequence of iterates."""
@@ -306,8 +306,6 @@ def make_run(
         raise TypeError(f"state must be a State, as of a Result, got {shown(state)} instead")
     if state is None:
         state = new_state(rows.n_samples, rows.image_size, options, problem.lam, seed, spawn_key)
-        state.image_kind, state.loss = rows.image_kind, problem.loss
-        state.free_intercept = problem.free_intercept
     else:
         check_earlier(state, problem, options, rows.image_kind, rows.image_size)
     first = state.steps

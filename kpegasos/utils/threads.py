@@ -219,6 +219,24 @@ def even_ranges(size: int, parts: int) -> list[tuple[int, int]]:
     return list(pairwise(size * part // parts for part in range(parts + 1)))
 
 
+def in_ranges(function: Callable[[int, int], object], size: int, multiplications: float) -> None:
+    """Call a function with parts of ``range(size)``, on as many threads as the work is worth.
+
+    Parameters
+    ----------
+    function : callable
+        As `parallel_for` takes it; called with the first of a part and the one behind its last.
+    size : int
+    multiplications : float
+        Of all parts together.
+    """
+    threads = threads_for(multiplications)
+    if threads == 1:
+        function(0, size)
+    else:
+        parallel_for(function, even_ranges(size, threads))
+
+
 def _fresh_pool() -> None:
     global _pool
     size = max(32, os.cpu_count() or 1)

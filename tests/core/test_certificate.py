@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from kpegasos import linear_rows
-from kpegasos.core.certificate import Sums, additions, dual_bounds, evaluate_held, judge, limits_of
+from kpegasos.core.certificate import additions, dual_bounds, evaluate_held, judge, limits_of
 from kpegasos.core.state import Examples, Iterate, PegasosOptions, new_state
 from kpegasos.losses import HINGE
 from kpegasos.rows.base import Evaluated
@@ -29,11 +29,11 @@ def some_state(n_samples, seed, average="weighted"):
 
 
 def evaluated(iterate, state, examples, rounding, largest=1.0):
-    """Coefficients and margins of an iterate, and the `Sums` of it."""
+    """Coefficients and margins of an iterate, and the sums of it."""
     coef, margin = np.empty((2, examples.label.size))
     limits = limits_of(examples.loss)
     sums = evaluate_held(state, examples, iterate, rounding, largest, limits, coef, margin)
-    return coef, margin, Sums(*sums)
+    return coef, margin, Evaluated(coef, margin, *sums)
 
 
 @given(st.integers(1, 70), st.integers(0, 99))
@@ -51,7 +51,7 @@ def test_sums_are_those_of_numpy(n_samples, seed):
         signed, size = coef * examples.signed, np.abs(coef) @ weight
         assert_allclose(of.squared_norm, signed @ margin, rtol=1e-11, atol=1e-12)
         loss = weight @ np.maximum(0.0, 1.0 - examples.label * margin)
-        judged = judge(examples, limits_of(HINGE), coef, margin, *of[:3], 0.1, 0.0)
+        judged = judge(examples, limits_of(HINGE), coef, margin, *of[2:5], 0.1, 0.0)
         objective = 0.05 * of.squared_norm + loss / n_samples
         assert_allclose(judged[0], objective, rtol=1e-11, atol=1e-12)
         # Every term of the rounding.
@@ -153,7 +153,9 @@ def test_rounding_of_settled_features_has_every_term(n_samples, n_features):
     examples = Examples(np.sign(signed), signed)
     full = np.column_stack((X, np.full(n_samples, 2.0)))
     image = full.T @ signed
-    before = Evaluated(np.ones(n_samples), full @ image, float(image @ image), image, 1.0, 1.0)
+    before = Evaluated(
+        np.ones(n_samples), full @ image, float(image @ image), 1.0, 1.0, vector=image
+    )
     found = linear_rows(X, intercept_scaling=2.0).settle(before, examples)
     length, size = np.linalg.norm(image), np.linalg.norm(np.abs(full).T @ np.abs(signed))
     error = (n_samples + 2) * EPS * size + 0.5 * (n_features + 3) * EPS * length

@@ -13,6 +13,7 @@ from kpegasos.core import views
 from kpegasos.core.views import KernelView, add_row, inner, prefetch_draw, touch
 from kpegasos.rows.base import run_loop
 from kpegasos.rows.gram import GramRows
+from kpegasos.utils import threads as utils_threads
 
 
 class DiagonalView(NamedTuple):
@@ -91,7 +92,7 @@ def test_rows_together_are_the_sum_to_the_same_bits_one_by_one(threads, dtype, o
         (threads, places, [1] * 23, True),
         (threads, rows, [8, 15], False),
     ):
-        monkeypatch.setattr(views, "threads_for", lambda work, n=n_threads: n)
+        monkeypatch.setattr(utils_threads, "threads_for", lambda work, n=n_threads: n)
         image, twin = start.copy(), 3.0 * start[: 5000 if stamped else 0]
         begin = 0
         for size in cuts:

@@ -68,7 +68,7 @@ def test_the_mean_of_states_has_the_mean_of_the_iterates(integers, average, proj
         for state in [*(s.state for s in streams), merged]:
             last = copy.copy(state)
             last.options = state.options._replace(average=kind)
-            vectors.append(last.iterate(kind).image(last.loop))
+            vectors.append(last.iterates()[-1].image(last.loop))
         first, second, mean = vectors
         np.testing.assert_allclose(mean, 0.75 * first + 0.25 * second, rtol=1e-9, atol=1e-12)
     assert merged.steps == 25

@@ -80,7 +80,7 @@ def test_largest_clock_bounds_that_of_a_run(step):
     """Short steps make the scale grow, and so the stamps, whose rounding the bound stands for."""
     rows = make_rows(X32, "rbf", gamma=0.02)
     state = pegasos(make_problem(SIGNS, 1e-4), rows, n_steps=500, step=step, random_state=0).state
-    assert state.iterate("uniform").largest_clock >= state.loop.scalars[CLOCK]
+    assert state.iterates()[-1].largest_clock >= state.loop.scalars[CLOCK]
 
 
 def test_last_look_can_be_cut_short():
@@ -89,7 +89,7 @@ def test_last_look_can_be_cut_short():
     rows = make_rows(X32, "rbf", gamma=0.02)
     coef = np.ones(Y.size)
     state = pegasos(problem, rows, epochs=2, average=None, random_state=0).state
-    (evaluated,) = rows.evaluate([state.iterate(None)], state.loop, problem.examples)
+    (evaluated,) = rows.evaluate(state.iterates(), state.loop, problem.examples)
     with heeding(lambda: False):
         with pytest.raises(CutShort):
             rows.settle(evaluated, problem.examples)
