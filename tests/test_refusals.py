@@ -10,6 +10,7 @@ import warnings
 from itertools import product
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
 from rejections import LEFTOVERS
@@ -22,11 +23,24 @@ from sklearn.svm import SVC
 
 import kpegasos
 import kpegasos.large
-from kpegasos import LinearPegasosSVC, PegasosSVC, datasets, losses, plotting, reference, theory
+from kpegasos import (
+    LinearPegasosSVC,
+    PegasosSVC,
+    datasets,
+    kernels,
+    losses,
+    make_problem,
+    make_rows,
+    plotting,
+    reference,
+    regularization_path,
+    theory,
+)
 
 X, Y = make_blobs(60, centers=2, n_features=3, random_state=0)
 ONES, GRAM, ALL = np.ones(60), X @ X.T, np.arange(120)
-FIRST, SECOND = ALL[:60], ALL[60:]
+FIRST, SECOND, HELD = ALL[:60], ALL[60:], ALL[:60] % 4 == 1
+PAIR, NO_NUMBERS = [1, -1], [0, -1, np.nan, "1", True, [1], 10**400]
 CS, GAMMAS, SCORES = [0.1, 1.0, 10.0], [0.5, 2.0], [[0.5, 0.6, 0.7], [0.8, 0.9, 0.88]]
 REGIONS = {"xx": [0, 1, 2], "yy": [0, 1], "values": np.zeros((2, 3)), "X": np.zeros((4, 2))}
 REGIONS |= {"y": np.zeros(4), "support": [0, 1], "classes": [0, 1]}
@@ -92,6 +106,29 @@ def iris():
     return PegasosSVC(epochs=2, random_state=0).fit(*load_iris(return_X_y=True))
 
 
+def objects(*labels):
+    return np.array(labels, dtype=object)
+
+
+def frame(value, dtype=None):
+    return pd.DataFrame({"a": [1.0, 2.0], "b": pd.Series([value] * 2, dtype=dtype)})
+
+
+class Half(losses.Hinge):
+    """A hinge whose method has other arguments."""
+
+    def value(self, f, y):
+        return 0.0
+
+
+def solve(solver, **arguments):
+    solver(**{"problem": make_problem(Y, 1.0), "rows": make_rows(X)} | arguments)
+
+
+def follow(**arguments):
+    regularization_path(**{"Cs": CS, "tol": 1e-3} | arguments)
+
+
 def drawn(display, results=None, **options):
     getattr(plotting, display).from_estimator(search_of(results or table(SCORES)), **options)
 
@@ -117,7 +154,8 @@ def refits(estimator, X, y):
     return estimator.predict(X[:3]).mean()
 
 
-#: A call, and parts of the sentence. EACH is both classifiers, SVR both regressors.
+#: A call, and parts of the sentence, behind ^ its beginning; a TypeError is one where it says so.
+#: EACH is both classifiers, SVR both regressors, and _ each of some values in turn.
 REFUSED = """
 fit(EACH(class_weight={0: 1e-200, 1: 1e200})) -> class_weight ... got 1e-200
 fit(EACH(class_weight={0: 10**400})) -> class_weight of 0 must be a positive finite number
@@ -170,7 +208,7 @@ go_on(lam=0.5) -> must be those of the first call ... got another lam
 go_on(loss="log_loss") -> must be those of the first call
 chunks((X, Y)) -> chunks must hold pairs (X, y) or triples (X, y, sample_weight), got ndarray
 chunks({"X": X, "y": Y}) -> chunks must hold pairs (X, y) or triples ... got str
-chunks(5) -> chunks must be a sequence, an iterable or a function
+chunks(5) -> TypeError: chunks must be a sequence, an iterable or a function
 chunks([(None, Y)]) -> X must be a matrix of real numbers: Expected 2D array
 chunks([(X, Y[1:])]) -> y must be a vector with an entry for each row of X: ... [60, 59]
 chunks([(X, None)]) -> y should be a 1d array
@@ -190,7 +228,7 @@ chunks([(X, Y)], class_weight="balanced") -> class_weight must be a dict
 chunks([(X, ["a"] * 60)], of=LinearPegasosSVR, classes=None) -> y must hold real numbers
 chunks([(X, ONES * 1e101)], of=LinearPegasosSVR, classes=None) -> y must be of size 1e+100
 chunks([], of=LinearPegasosSVR) -> classes must be None for a regressor, got (0, 1)
-fit_chunks(PegasosSVC(), [(X, Y)]) -> estimator must be a LinearPegasosSVC or a LinearPegasosSVR
+fit_chunks(PegasosSVC(), [(X, Y)]) -> TypeError: estimator must be a LinearPegasosSVC or a Linear
 ArrayChunks(X, Y, np.ones(3)) -> sample_weight must have as many rows as X, 60, got 3
 ArrayChunks([[1], [2, 3]], [0, 1]) -> X must have rows of equal length
 ArrayChunks(X, None) -> y must be an array with rows, got
@@ -270,6 +308,87 @@ make_problem(Y, 1.0, loss=losses.SmoothedHinge(-1.0)) -> width must
 datasets.make_gaussian_noise(noise=1.5) -> noise must be a fraction
 datasets.make_text_like(density=1e-6) -> density must be
 datasets.load_covtype(positive=8) -> positive must be
+make_problem([0, 0], 1.0) -> ^y must hold labels of two classes, got 1 of them, [0]
+make_problem(list("abc"), 1.0) -> ^y must hold labels of two classes, got 3 of them, ['a', 'b', 'c']
+make_problem(ALL, 1.0) -> ^y must hold labels of two classes, got 120 of them, [0, 1, 2, 3, 4]
+make_problem(_, 1.0) FOR [1, -1, np.nan], objects(1, np.inf) -> ^y must hold a label for ... NaN
+make_problem(_, 1.0) FOR objects("a", 1), objects("a", None) -> ^y must hold labels of one kind
+make_problem(ALL[:2].astype("m8[s]"), 1.0) -> ^y must be a non-empty ... timedelta64
+make_problem(_, 1.0) FOR [], 1, [PAIR], [[1], PAIR], {1, -1}, [1j, -1] -> ^y must be a non-empty vec
+make_problem(masked(Y), 1.0) -> ^y must have no masked
+make_problem(PAIR, _) FOR *NO_NUMBERS, np.inf -> ^lam must be a positive finite
+make_problem(PAIR, C=_) FOR *NO_NUMBERS, -np.inf -> ^C must be a positive finite
+make_problem(PAIR, C=_) FOR np.inf, np.float32(np.inf) -> ^C must be finite, and large for a hard
+make_problem(PAIR, 1e-200) -> ^lam must be at least
+make_problem(PAIR, 1e200) -> ^lam must be at most
+make_problem(PAIR, C=1e-200) -> ^C must be at least
+make_problem(PAIR, C=1e200) -> ^C must be at most
+make_problem(PAIR) -> ^lam must be given unless C is, got None instead
+make_problem(PAIR, 0.1, C=1.0) -> ^C must be None where lam is given, got 1.0 instead
+make_problem(PAIR, None, [_] * 2, C=_) FOR 1e-100, 1e100 -> ^C times the mean of sample_weight must
+make_problem(PAIR, 0.1, [1, _]) FOR 0, -1, np.nan, np.inf -> ^sample_weight must be 2 positive
+make_problem(PAIR, 0.1, _) FOR [1], [[1, 1]] -> ^sample_weight must be 2 positive finite numbers
+make_problem(PAIR, 0.1, [_] * 2) FOR 1e-322, 1e-300, 1e300 -> ^sample_weight must be ... from 1e-100
+make_problem(Y, 1.0, loss=_) FOR "hinge", object(), losses.Huber -> TypeError: loss must be a loss
+make_problem(Y, 1.0, loss=Half()) -> TypeError: loss ... (self, decision, target), got value(self, f
+make_problem(Y, 1.0, loss=losses.Huber(0.0)) -> delta must
+make_problem(Y, 1.0, loss=losses.EpsilonInsensitive(-0.1)) -> epsilon must
+make_kernel("poly", gamma=_) FOR 0.0, -1.0, np.nan, np.inf, None -> gamma must be a positive finite
+make_kernel("poly", gamma="scale") -> gamma must be ... got 'scale' instead; resolve it by scale_g
+make_kernel("poly", degree=_) FOR -1, np.inf, "3" -> degree must be a non-negative finite number
+make_kernel("poly", coef0=_) FOR np.nan, "0" -> coef0 must be a finite number, got
+Chi2(_) FOR 0, -0.3, np.nan, "1", True -> gamma must be a positive finite number, got
+make_kernel(_) FOR "", "RBF", "precomputed" -> kernel must be one of ... 'rbf' ... got '
+make_kernel(_) FOR None, 3, ["rbf"] -> kernel must be a name, a callable or a kernel object
+make_kernel(_, a=5) FOR "rbf", "linear" -> TypeError: kernel ... 'degree', 'gamma'], got 'a'
+make_kernel(_, gama=5) FOR RBF(1.0), len -> TypeError: kernel must be a name to take ... 'gama'
+_ * RBF(1.0) FOR 0, -0.5, np.nan, np.inf, True, 10**400 -> factor must be a positive finite number
+RBF(1.0) * _ FOR 0.0, -1 -> factor must be a positive finite number, got
+kernels.Sum(_) FOR (), (RBF(1.0),), RBF(1.0), 3, None -> parts must be at least two kernels, got
+kernels.Product(_) FOR (), (RBF(1.0),) -> parts must be at least two kernels, got
+kernels.Sum((RBF(1.0), "linear")) -> each of parts must be a kernel object or a function
+kernels.Scaled(2.0, RBF) -> kernel must be a kernel object or a function
+make_rows(X, "gauss", gamma=2.0) -> ^kernel must be one of ... got 'gauss' instead
+make_rows(X, cache="disk") -> ^cache must be one of ... 'streamed' ... got 'disk'
+make_rows(X, "rbf", gamma="1") -> ^gamma must be one of ... 'scale' ... got '1'
+make_rows(X[:0], "rbf", gamma="scale") -> ^X must have rows and features for gamma='scale'
+make_rows(X[:, :0], "rbf", gamma="auto") -> ^X must have rows and features for gamma='auto'
+make_rows(X * np.nan, "rbf", gamma="scale") -> ^X must be finite
+make_rows(_ * np.eye(3), "rbf", gamma="scale") FOR 1e-155, 1e-158 -> ^X must be large enough that
+make_rows(X, cache_mb=_) FOR "Auto", "", None, True, 0, -1.0, np.nan -> ^cache_mb must be a positive
+make_rows(_) FOR frame("x"), frame(0, "M8[s]"), frame(None, "Int64") -> ^X must hold real numbers
+linear_rows(_) FOR frame("x"), frame(0, "M8[s]"), frame(None, "Int64") -> ^X must hold real numbers
+make_rows(frame(None, "float64")) -> ^X must be finite
+linear_rows(frame(None, "float64")) -> ^X must be finite
+make_rows(X, "rbf", degree=2) -> TypeError: parameters ... ['gamma'] for kernel='rbf', got 'degree'
+make_rows(X, "poly", a=2) -> TypeError: parameters ... ['gamma', 'degree', 'coef0'] for ... got 'a'
+make_rows(GRAM, "precomputed", gamma=2.0) -> TypeError: parameters must be none ... got 'gamma'
+solve(pegasos, batch_size=_) FOR 0, 2.0, True, "3", 61 -> ^batch_size must
+solve(pegasos, n_steps=_) FOR 0, 2.0, True, 10**30 -> ^n_steps must
+solve(pegasos, epochs=_) FOR 0, None, np.nan, "2", 1e308, 10**5000 -> ^epochs must
+solve(pegasos, checkpoints=_) FOR "steps", 5, iter([2]), [[1, 2]], [True], [0] -> checkpoints must
+solve(pegasos, average=_) FOR "mean", ["suffix"] -> ^average must
+solve(pegasos, sampling="cyclic") -> ^sampling must
+solve(pegasos, step=_) FOR 0.1, lambda t, lam: 11.0 / t, lambda t, lam: np.ones(3) -> ^step must
+solve(pegasos, tol=np.nan) -> ^tol must
+solve(pegasos, max_time=np.inf) -> ^max_time must
+solve(pegasos, projection="no") -> ^projection must
+solve(pegasos, random_state=_) FOR "seed", -1, 2**32 -> ^random_state must
+solve(pegasos, problem=Y) -> TypeError: problem must
+solve(pegasos, rows=X) -> TypeError: rows must
+solve(pegasos, state=3) -> TypeError: state must
+solve(pegasos, monitor=_) FOR "yes", lambda run: np.zeros(2) -> TypeError: monitor must
+solve(sdca, max_epochs=_) FOR 0, 2.0, True -> ^max_epochs must
+solve(sdca, tol=_) FOR np.nan, np.inf, -1, "1", True, 10**400 -> ^tol must
+solve(sdca, max_time=_) FOR np.inf, -1 -> ^max_time must
+solve(follow, Cs=_) FOR [], [CS], 1.0, [1.0, 0.0], [np.nan], [1.0, 2.0, 1.0], ["many"] -> ^Cs must
+solve(follow, held_out=_) FOR HELD[1:], np.zeros(60), [1, 2], Y > 0, ONES > 0 -> ^held_out must
+solve(follow, tol=0.0) -> ^tol must
+solve(follow, max_epochs=1.5) -> ^max_epochs must
+solve(follow, max_time=-1.0) -> ^max_time must
+solve(follow, random_state="x") -> ^random_state must
+solve(follow, problem=Y) -> TypeError: problem must
+solve(follow, rows=linear_rows(X), held_out=HELD) -> ^held_out must be None unless
 """
 KINDS = {
     "EACH(": ("PegasosSVC(", "LinearPegasosSVC("),
@@ -287,30 +406,35 @@ def rows():
 
 
 NAMES = {name: getattr(kpegasos, name) for name in kpegasos.__all__ if name != "Playground"}
-NAMES |= {each.__name__.rpartition(".")[2]: each for each in (datasets, reference, theory)}
+NAMES |= {each.__name__.rpartition(".")[2]: each for each in (datasets, kernels, reference, theory)}
 NAMES |= {each.__name__: each for each in (plotting.TrainingAnimation, accuracy_score)}
 NAMES |= {name: getattr(kpegasos.large, name) for name in kpegasos.large.__all__}
 
 
-def assert_refused(call, said):
+def assert_refused(call, said, value):
     """Every part of the sentence is there, in order, and nothing that numpy or numba would say."""
-    before = plt.get_fignums()
-    with pytest.raises((ValueError, TypeError)) as caught:
-        eval(call, {**globals(), **NAMES})
+    before, scope = plt.get_fignums(), {**globals(), **NAMES}
+    kind = TypeError if said.startswith("TypeError: ") else ValueError
+    with pytest.raises(kind) as caught:
+        eval(call, scope | {"_": value})
     message = str(caught.value)
-    assert re.search(".*".join(map(re.escape, said.split(" ... "))), message, re.DOTALL), message
+    pattern = ".*".join(map(re.escape, said.split(" ... "))).replace(r"\^", "^")
+    pattern = pattern.replace(r"TypeError:\ ", "^")
+    assert re.search(pattern, message, re.DOTALL), message
     first = message.partition(": ")[0]  # what scikit-learn says of an array may follow
     assert "\n" not in first
-    assert len(first) < 450
+    assert len(first) < 300
     assert not LEFTOVERS.search(first)
     assert plt.get_fignums() == before
 
 
 @pytest.mark.parametrize(("call", "said"), [*rows()])
 def test_what_cannot_be_is_refused_in_one_sentence(call, said):
+    call, _, values = call.partition(" FOR ")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        assert_refused(call, said)
+        for value in eval(f"[{values or None}]", {**globals(), **NAMES}):
+            assert_refused(call, said, value)
 
 
 #: Values beside those of `test_any_input`, for the parameters of the names.

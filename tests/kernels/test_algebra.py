@@ -85,46 +85,6 @@ def test_copies_are_equal(case):
 
 # --- what is refused ------------------------------------------------------------------------------
 
-GAMMA = "gamma must be a positive finite number, got"
-PARTS = "parts must be at least two kernels, got"
-FACTOR = "factor must be a positive finite number, got"
-MISSPELT = r"kernel parameters must be among \['coef0', 'degree', 'gamma'\], got 'gama'"
-
-
-def of_poly(name):
-    return lambda value: make_kernel("poly", **{name: value})
-
-
-@pytest.mark.parametrize(
-    ("make", "match", "values"),
-    [
-        (of_poly("gamma"), GAMMA, [0.0, -1.0, np.nan, np.inf, None]),
-        (of_poly("gamma"), f"{GAMMA} 'scale' instead; resolve it by scale_g", ["scale"]),
-        (of_poly("degree"), "degree must be a non-negative finite number, got", [-1, np.inf, "3"]),
-        (of_poly("coef0"), "coef0 must be a finite number, got", [np.nan, "0"]),
-        (Chi2, GAMMA, [0, -0.3, np.nan, "1", True]),
-        (make_kernel, r"kernel must be one of .*'rbf'.* got '", ["", "RBF", "precomputed"]),
-        (make_kernel, "kernel must be a name, a callable or a kernel object", [None, 3, ["rbf"]]),
-        (lambda value: make_kernel(value, gama=50.0), MISSPELT, ["rbf", "linear"]),
-        (
-            lambda value: make_kernel(value, gama=50.0),
-            "kernel must be a name to take parameters.*'gama'",
-            [RBF(1.0), polynomial],
-        ),
-        (lambda value: value * RBF(1.0), FACTOR, [0, -0.5, np.nan, np.inf, True, 10**400]),
-        (lambda value: RBF(1.0) * value, FACTOR, [0.0, -1]),
-        (Sum, PARTS, [(), (RBF(1.0),), RBF(1.0), 3, None]),
-        (Product, PARTS, [(), (RBF(1.0),)]),
-        (Sum, "each of parts must be a kernel object or a function", [(RBF(1.0), "linear")]),
-        (lambda value: Scaled(2.0, value), "kernel must be a kernel object or a function", [RBF]),
-    ],
-)
-def test_values_that_are_refused(make, match, values):
-    for value in values:
-        misspelt = "gama" in match
-        with pytest.raises(TypeError if misspelt else ValueError, match=match):
-            make(value)
-
 
 @pytest.mark.parametrize("other", ["rbf", None, 1j, [1.0], np.ones(2), RBF, object()])
 def test_other_operands_are_refused(other):

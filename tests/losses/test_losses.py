@@ -89,29 +89,6 @@ def test_arrays_are_the_methods_one_by_one(loss):
     assert_allclose(bests(loss, beta, f, y, curvature), each, atol=1e-12)
 
 
-class Half(losses.Hinge):
-    """A hinge whose method has other arguments."""
-
-    def value(self, f, y):
-        return 0.0
-
-
-@pytest.mark.parametrize(
-    ("error", "message", "loss"),
-    [
-        *[(TypeError, "loss must be a loss", loss) for loss in ("hinge", object(), losses.Huber)],
-        (TypeError, r"value\(self, decision, target\), got value\(self, f, y", Half()),
-        (ValueError, "loss must have finite parameters", losses.Huber(math.nan)),
-        (ValueError, "delta must", losses.Huber(0.0)),
-        (ValueError, "width must", losses.SmoothedHinge(-1.0)),
-        (ValueError, "epsilon must", losses.EpsilonInsensitive(-0.1)),
-    ],
-)
-def test_check_loss_refuses_what_is_none(error, message, loss):
-    with pytest.raises(error, match=message):
-        check_loss(loss)
-
-
 # --- losses of a user's own -----------------------------------------------------------------------
 
 

@@ -253,31 +253,6 @@ def test_ctrl_c_is_raised_with_the_path_as_far_as_it_has_come(source, monkeypatc
 # --- bad input ------------------------------------------------------------------------------------
 
 
-#: Values of an argument; the sentence begins with its name.
-REFUSED = {
-    "Cs": [[], [[1.0]], 1.0, [1.0, 0.0], [np.nan], [1.0, 2.0, 1.0], ["many"]],
-    "held_out": [HELD_OUT[1:], np.zeros(60), [1, 2], Y > 0, np.full(60, True)],
-    "tol": [0.0],
-    "max_epochs": [1.5],
-    "max_time": [-1.0],
-    "random_state": ["x"],
-    "problem": [Y],
-}
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_bad_input_gets_one_sentence(name):
-    for value in REFUSED[name]:
-        with pytest.raises((ValueError, TypeError), match=f"^{name} must .*$") as caught:
-            path_of(**{name: value})
-        assert "\n" not in str(caught.value)
-
-
-def test_features_hold_nothing_out():
-    with pytest.raises(ValueError, match=r"^held_out must be None unless"):
-        path_of("features", held_out=HELD_OUT)
-
-
 @pytest.mark.parametrize("source", ["gram", "cached", "a matrix that does not show it"])
 def test_a_kernel_that_is_not_positive_semi_definite_is_refused(source):
     wrong = GramRows(4.0 * GRAM - 3.0 * np.diag(GRAM.diagonal()))
