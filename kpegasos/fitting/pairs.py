@@ -226,8 +226,8 @@ def _weighted(
     own, lams = weight[members], np.full(first.size, 0.0 if lam is None else lam)
     if (own == 1.0).all():  # and so is any mean
         if lam is None:
-            kinds, kind = np.unique(sizes, return_inverse=True)
-            lams = np.array([_lam(C, float(size), size) for size in kinds.tolist()])[kind]
+            of_size = {size: _lam(C, float(size), size) for size in set(sizes.tolist())}
+            lams = np.array([of_size[size] for size in sizes.tolist()])
     else:
         for number, (begin, end) in enumerate(pairwise(ends.tolist())):
             part = own[begin:end]
@@ -487,8 +487,8 @@ class Targets(NamedTuple):
     @classmethod
     def of(cls, y: np.ndarray, weight: np.ndarray, class_weight: Any) -> Targets:
         """Number the classes, and weight them; those of weight zero are absent."""
-        check_labels(y)
         classes, labels = np.unique(y, return_inverse=True)
+        check_labels(y, classes.size)
         kept = weight > 0
         present = np.flatnonzero(np.bincount(labels[kept], minlength=classes.size))
         if present.size < 2:
@@ -500,9 +500,10 @@ class Targets(NamedTuple):
             classes = classes[present]
             in_class = np.isin(labels, present)
             labels = np.where(in_class, np.searchsorted(present, labels), 0)
-        by_class = class_weights(class_weight, classes, classes[labels[kept]], weight[kept])
-        weight = weight * by_class[labels]
-        check_weight_range(weight)
+        if class_weight is not None:
+            by_class = class_weights(class_weight, classes, classes[labels[kept]], weight[kept])
+            weight = weight * by_class[labels]
+            check_weight_range(weight)
         return cls(labels, weight, classes)
 
     def pairs(self, settings: Settings) -> Pairs:

@@ -184,7 +184,7 @@ def _seen(y: Any, sample_weight: Any = None, *, numbers: bool) -> tuple[int, np.
     if not numbers and y.dtype.kind == "f" and not np.isfinite(y).all():
         raise ValueError("y must have finite labels or strings, got NaN or infinity")
     if not numbers and y.size and y.dtype.kind not in "biuSU":
-        check_labels(y)
+        check_labels(y, y.size)
     weight = checked_weight(sample_weight, y) if y.size else np.zeros(0)
     known = np.array([weight.sum(), weight @ y]) if numbers else np.unique(y[weight > 0])
     return int(np.count_nonzero(weight)), known

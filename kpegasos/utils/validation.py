@@ -569,18 +569,16 @@ def plain_labels(labels: np.ndarray) -> np.ndarray:
     return labels
 
 
-def check_labels(y: np.ndarray) -> None:
-    """Check that targets are those of a classification.
+def check_labels(y: np.ndarray, n_classes: int) -> None:
+    """Check that targets, of which so many are different, are those of a classification.
 
     Raises
     ------
     ValueError
         If they are not.
     """
-    if y.ndim == 1 and y.dtype.kind in "biu" and y.size:
-        spread = int(y.max()) - int(y.min()) + 1
-        if 2 * spread <= y.size or 2 * np.unique(y).size <= y.size:
-            return  # sklearn looks for other kinds, and warns where nearly each is a class
+    if y.ndim == 1 and y.dtype.kind in "biu" and 2 * n_classes <= y.size:
+        return  # sklearn looks for other kinds, and warns where nearly each is a class
     try:
         check_classification_targets(y)
     except ValueError as error:
