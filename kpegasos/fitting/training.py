@@ -605,24 +605,21 @@ def small_pairs(fit: Fit) -> SmallPairs | None:
         and options.step is None
     ):
         return None
-    most = int(pairs.sizes.max())
-    if most > tuning.SMALL_PAIR:
+    is_large = int(pairs.sizes.max()) > tuning.SMALL_PAIR
+    if is_large or whole.kernel_offset**0.5 > most_scaling(pairs.lam.min()):
         return None
-    firsts = [0 if state is None else state.steps for state in fit.states or (None,)]
-    kinds, kind = np.unique(pairs.sizes + (most + 1) * np.array(firsts), return_inverse=True)
-    begins = [divmod(each, most + 1) for each in kinds.tolist()]
-    steps = [total_steps(settings.n_steps, settings.epochs_of(n), n, 1) for _, n in begins]
-    if max(
-        n * number for (_, n), number in zip(begins, steps, strict=True)
-    ) > _MOST_ADDITIONS or whole.kernel_offset**0.5 > most_scaling(pairs.lam.min()):
-        return None
+    states = fit.states or [None] * len(pairs)
+    firsts = (0 if state is None else state.steps for state in states)
+    begins = list(zip(firsts, pairs.sizes.tolist(), strict=True))
     # With a gap to be reached each epoch, unless they are given.
-    chosen = fit.checkpoints
+    chosen, kinds, points = fit.checkpoints, dict.fromkeys(begins), []
     chosen = "epoch" if chosen is None and settings.tol is not None else chosen
-    points = [
-        list(Checkpoints(chosen, first, first + number, n, 1))
-        for (first, n), number in zip(begins, steps, strict=True)
-    ]
+    for kind, (first, n) in enumerate(kinds):
+        n_steps = total_steps(settings.n_steps, settings.epochs_of(n), n, 1)
+        if n * n_steps > _MOST_ADDITIONS:
+            return None
+        points.append(list(Checkpoints(chosen, first, first + n_steps, n, 1)))
+        kinds[first, n] = kind
     longest = max(map(len, points))
     if longest > _MOST_POINTS:
         return None
@@ -638,7 +635,7 @@ def small_pairs(fit: Fit) -> SmallPairs | None:
         ends=pairs.ends,
         lam=pairs.lam,
         key=np.array([stream_key(fit.seed, key) for key in keys], dtype=np.uint64),
-        kind=kind,
+        kind=np.array([kinds[each] for each in begins]),
         points=np.array([each + each[-1:] * (longest - len(each)) for each in points]),
         uniform=options.sampling == "uniform",
         average=_AVERAGES[options.average],

@@ -383,7 +383,7 @@ class PackedMatrix:
         shape = (-(-n_rows // self.width), n_features, self.width)
         n_bytes = math.prod(shape) * np.dtype(dtype).itemsize
         memory = np.zeros(n_bytes + _LINE, np.uint8)
-        first = -memory.ctypes.data % _LINE
+        first = -memory.__array_interface__["data"][0] % _LINE
         self._panels = memory[first : first + n_bytes].view(dtype).reshape(shape)
 
     def put(self, first: int, rows: np.ndarray) -> None:

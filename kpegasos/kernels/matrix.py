@@ -135,7 +135,8 @@ class KernelMatrix:
         work_dtype: Any = None,
         predicts: bool = False,
     ) -> None:
-        if isinstance(kernel, type) or not isinstance(kernel, Kernel):
+        # A protocol takes long to look at.
+        if isinstance(kernel, type) or not isinstance(kernel, InnerProductKernel | Kernel):
             raise ValueError(f"kernel must be a kernel object, got {shown(kernel)} instead")
         self.kernel, self.X = kernel, canonical_rows(X)
         if members is not None:
@@ -172,20 +173,21 @@ class KernelMatrix:
             dtype = np.dtype(np.float64)
             self._prepare(dtype, dtype if bounds_rounding(kernel) else given)
         self._check_sizes()
-        if isinstance(kernel, InnerProductKernel) and (
-            self._is_rough(kernel) or not _fit(kernel, self)
-        ):
+        if not isinstance(kernel, InnerProductKernel):
+            return
+        if self.work_dtype == np.float32 and (self._is_rough(kernel) or not _fit(kernel, self)):
             self._prepare(dtype, np.dtype(np.float64))
             self._check_sizes()
-            # Support vectors lie at most twice as far from their centre as examples do from theirs.
-            if self._rounding(kernel) > (5.0 if self._predicts else 1.0) * MOST_ROUNDING:
-                radius = float(self.squared_norms.max()) ** 0.5
-                middle = "the origin" if self._shift is None else "their centre"
-                raise ValueError(
-                    f"X and gamma must be small enough that float64 tells close points apart, got "
-                    f"{kernel!r} and rows at distances up to {radius:.3g} from {middle}; "
-                    f"scale the features or lower gamma"
-                )
+        # Support vectors lie at most twice as far from their centre as examples do from theirs.
+        most = (5.0 if self._predicts else 1.0) * MOST_ROUNDING
+        if self.work_dtype == np.float64 and self._rounding(kernel) > most:
+            radius = float(self.squared_norms.max()) ** 0.5
+            middle = "the origin" if self._shift is None else "their centre"
+            raise ValueError(
+                f"X and gamma must be small enough that float64 tells close points apart, got "
+                f"{kernel!r} and rows at distances up to {radius:.3g} from {middle}; "
+                f"scale the features or lower gamma"
+            )
 
     def _prepare(self, dtype: np.dtype, work_dtype: np.dtype) -> None:
         """Find centre, norms and diagonal for the dtypes of values and arithmetic."""
@@ -205,10 +207,9 @@ class KernelMatrix:
                     diagonals.append(self.kernel.diag(rows))
                 if uses_products(self.kernel):
                     norms.append(squared_norms_of(rows))
-        self.diagonal = np.concatenate(diagonals)
-        self._largest_norm = float(np.concatenate(norms).max(initial=0.0))
-        with np.errstate(over="ignore"):
-            self.squared_norms = np.concatenate(norms).astype(work_dtype)
+            self.diagonal, squared_norms = np.concatenate(diagonals), np.concatenate(norms)
+            self._largest_norm = float(squared_norms.max(initial=0.0))
+            self.squared_norms = squared_norms.astype(work_dtype)
 
     @property
     def is_centred(self) -> bool:
@@ -254,13 +255,13 @@ class KernelMatrix:
             raise ValueError(too_large(what, self.dtype, largest_magnitude(X)))
 
     def _is_rough(self, kernel: InnerProductKernel) -> bool:
-        """Check whether values of points that are close are off by too much.
+        """Check whether values in float32 of points that are close are off by too much.
 
-        In float32 those of few that lie far from all others may be, as certificates know it of
-        each; a model is to decide about more of them.
+        Those of few that lie far from all others may be, as certificates know it of each; a model
+        is to decide about more of them.
         """
         is_rough = self._rounding(kernel) > MOST_ROUNDING
-        if is_rough and self.work_dtype == np.float32 and not self._predicts:
+        if is_rough and not self._predicts:
             average = float(self.squared_norms.mean(dtype=np.float64))
             return kernel.rounding(self._spacing(), average) > _MOST_ON_AVERAGE
         return is_rough

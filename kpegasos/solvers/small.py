@@ -14,7 +14,7 @@ import numpy as np
 
 from kpegasos.core import small_runs
 from kpegasos.core.small_runs import LEFT, N_COLUMNS, N_NUMBERS, RUNNING, SmallPairs, SmallRuns
-from kpegasos.core.state import LoopState, PegasosOptions, State, new_state
+from kpegasos.core.state import BATCH_OFFSET, SCALE, UNTESTED, LoopState, PegasosOptions, State
 from kpegasos.solvers.polish import shape_of_sets
 from kpegasos.solvers.result import History, Result, Results
 from kpegasos.solvers.stopping import Stopper
@@ -61,10 +61,9 @@ class SmallResults(Results):
         n_pairs, n_members = pairs.lam.size, pairs.members.size
         coef, margins, alpha, stamps, image = np.zeros((5, n_members))
         stamped = np.zeros(0 if options.average is None else n_members)
-        first = new_state(0, 0, options, 1.0, 0).loop
-        scalars = np.tile(first.scalars, (n_pairs, 1))
-        counters = np.tile(first.counters, (n_pairs, 1))
-        loops = LoopState(alpha, stamps, image, stamped, scalars, counters, first.pulls)
+        scalars, counters = np.zeros((n_pairs, 5)), np.zeros((n_pairs, 4), dtype=np.int64)
+        scalars[:, SCALE], counters[:, BATCH_OFFSET] = 1.0, UNTESTED
+        loops = LoopState(alpha, stamps, image, stamped, scalars, counters, np.zeros(1))
         bounds = np.zeros((n_pairs, 2))
         numbers, self._seconds = np.zeros((n_pairs, N_NUMBERS)), np.zeros(n_pairs)
         numbers[:, small_runs.STATUS] = RUNNING
@@ -198,7 +197,7 @@ class SmallResults(Results):
         self._n_done += n_points
         # What the constant feature adds to each decision, the square of whose size is the offset.
         sizes, found = np.diff(self._ends), self._columns["intercept"]
-        for size in np.unique(sizes).tolist():  # as many columns are summed in the order of one
+        for size in set(sizes.tolist()):  # as many columns are summed in the order of one
             of_size = np.flatnonzero(sizes == size)
             coefs = self.runs.coef[self._ends[of_size, None] + np.arange(size)]
             found[of_size] = pairs.offset * coefs.sum(axis=1)
