@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from functools import cache
 from itertools import combinations
 from typing import Any, Self
@@ -174,7 +173,8 @@ class BasePegasos(ExportMixin, CallbackSupportMixin, RunParameters, ModelAttribu
         self, X: Any, targets: Targets | Numbers, settings: Settings, *, in_step: bool
     ) -> Fit:
         """Make binary problems and rows of what has been validated."""
-        pairs = replace(targets.pairs(settings), free_intercept=settings.free_intercept)
+        pairs = targets.pairs(settings)
+        pairs.free_intercept = settings.free_intercept
         rows, known = self._prepare(X, pairs, settings)
         states = None
         known |= {"_states_origin": None, "_fitted": parameters_read_later(self)}

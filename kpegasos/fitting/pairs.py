@@ -560,7 +560,8 @@ class Numbers(NamedTuple):
     def pairs(self, settings: Settings) -> Pairs:
         """Make the one problem, over the examples that count."""
         pairs = number_pairs(self.values, self.weight, settings.lam, settings.C, loss=settings.loss)
-        return replace(pairs, offset=self.offset)
+        pairs.offset = self.offset
+        return pairs
 
 
 # --- the kernel rows of a pair ---

@@ -23,6 +23,7 @@ from kpegasos.rows.base import (
 from kpegasos.rows.budget import array_of
 from kpegasos.utils import tuning
 from kpegasos.utils.patience import heed
+from kpegasos.utils.threads import cached_property
 from kpegasos.utils.validation import as_flag, as_integer, shown
 
 #: Up to so many members, taking values one by one is faster than looking for blocks.
@@ -71,15 +72,18 @@ class GramRows(KernelSource, unchanging=True):
         self.gram = np.ascontiguousarray(gram)
         self.rounding, self.exact = rounding, exact
         self.block_size = 0 if exact is None else block_size(exact)
-        self._view = KernelView.of(
-            self.gram,
-            np.arange(self.n_samples),
-            np.zeros(self.n_samples, dtype=np.int64),
-            self.gram.diagonal().astype(np.float64) + self.kernel_offset,
-            self.kernel_offset,
-        )
         self.positive_definite &= may_be_definite(self.gram.diagonal())
-        self.tolerated_error = _SPACING[self.gram.dtype] * self.largest
+
+    @cached_property
+    def _view(self) -> KernelView:
+        norms = self.gram.diagonal().astype(np.float64) + self.kernel_offset
+        ticks = np.zeros(self.n_samples, dtype=np.int64)
+        return KernelView.of(self.gram, np.arange(self.n_samples), ticks, norms, self.kernel_offset)
+
+    @cached_property
+    def tolerated_error(self) -> float:
+        """Spacing of the largest value."""
+        return _SPACING[self.gram.dtype] * self.largest
 
     @classmethod
     def from_values(cls, values: KernelMatrix, *, intercept_scaling: float = 0.0) -> GramRows:
@@ -165,8 +169,9 @@ class GramRows(KernelSource, unchanging=True):
 
     def close(self) -> None:
         """Give up the matrix."""
+        of_examples = self._view[2:]
         self.gram = self.gram[:0].copy()
-        self._view = KernelView.of(self.gram, *self._view[2:])
+        self._view = KernelView.of(self.gram, *of_examples)
         super().close()
 
     def product(self, columns: np.ndarray) -> np.ndarray:

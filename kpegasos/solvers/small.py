@@ -240,13 +240,10 @@ class SmallResults(Results):
         own = 1 + np.arange(len(records)) - np.repeat(begins, sizes)
         records[:, 2] = own * each + np.repeat(self._seconds[first:last], sizes)
         self._seconds[first:last] += sizes * each
-        names = np.array([*_STATUS, reason, "running"], dtype=object)
-        status = names[numbers[:, small_runs.STATUS].astype(np.int64)].tolist()
+        names = (*_STATUS, reason, "running")
         histories, statuses = self._columns["history"], self._columns["status"]
-        for number, begin, size in zip(
-            range(first, last), begins.tolist(), sizes.tolist(), strict=True
-        ):
+        for number, (begin, size) in enumerate(zip(begins.tolist(), sizes.tolist(), strict=True)):
             if size:  # else it has ended before
-                statuses[number] = status[number - first]
+                statuses[first + number] = names[int(numbers[number, small_runs.STATUS])]
                 rows = records[begin : begin + size]
-                histories[number] = History.of(rows, histories[number])
+                histories[first + number] = History.of(rows, histories[first + number])
