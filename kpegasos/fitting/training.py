@@ -618,7 +618,7 @@ def small_pairs(fit: Fit) -> SmallPairs | None:
         n_steps = total_steps(settings.n_steps, settings.epochs_of(n), n, 1)
         if n * n_steps > _MOST_ADDITIONS:
             return None
-        points.append(list(Checkpoints(chosen, first, first + n_steps, n, 1)))
+        points.append(list(iter(Checkpoints(chosen, first, first + n_steps, n, 1))))
         kinds[first, n] = kind
     longest = max(map(len, points))
     if longest > _MOST_POINTS:
@@ -686,7 +686,7 @@ def report_end(name: str, results: Results, stopper: Stopper, fit: Fit) -> None:
         return
     told = ""
     for status, reason in _STOPPED.items():
-        if status == "completed" and tol is None:
+        if status not in statuses or (status == "completed" and tol is None):
             continue
         cut = [results[k] for k, of in enumerate(statuses) if of == status]
         if status == "completed" and tol is not None:

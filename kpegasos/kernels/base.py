@@ -394,17 +394,6 @@ def is_foreign(kernel: Any) -> bool:
     )
 
 
-def pace_of(kernel: Any, X: Any) -> Pace:
-    """Pace of a kernel's values on some rows: by the clock only where a user's own function is.
-
-    Our own have a nominal one, so that their parts, and with them last bits, follow no clock.
-    """
-    if is_foreign(kernel):
-        return Pace()
-    n_entries = X.nnz / max(1, X.shape[0]) if sparse.issparse(X) else X.shape[1]
-    return Pace(1e-8 + 1e-10 * n_entries)
-
-
 def check_symmetric(values: np.ndarray, diagonal: np.ndarray) -> None:
     """Check values of a kernel between some examples, which have been computed anyway.
 

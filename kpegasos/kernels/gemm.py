@@ -537,31 +537,24 @@ class PackedKernel:
         if last == first or rows.shape[0] == 0:
             return
         products, squared_norms = self._matrix.products(rows), self._added(squared_norms)
+        n_rows, width = squared_norms.size, self._matrix.width
+        # Tiles that stay in a processor's cache. An odd number of panels: rows a power of two apart
+        # compete for the same few lines of it.
+        n_hot = max(1, tuning.HOT_BYTES // (width * n_rows * self._norms.itemsize))
+        n_hot -= n_hot % 2 == 0
 
         def some(begin: int, end: int) -> None:
-            for left, tile in self._tiles(products, squared_norms, begin, end):
+            scratch = np.empty(n_rows * min(n_hot * width, end - begin), self._norms.dtype)
+            for left, right in aligned_ranges(begin, end, width, n_hot):
+                heed(n_rows * (right - left))
+                # Contiguous, as the compiler makes vector code for that alone.
+                tile = scratch[: n_rows * (right - left)].reshape(n_rows, right - left)
+                self.write_tile(products, squared_norms, left, right, tile)
                 use(left, tile)
 
-        width = self._matrix.width
         n_panels = -(-last // width) - first // width
-        threads = threads_for(rows.shape[0] * (last - first) * self._matrix.n_features)
+        threads = threads_for(n_rows * (last - first) * self._matrix.n_features)
         parallel_for(some, aligned_ranges(first, last, width, -(-n_panels // threads)))
-
-    def _tiles(
-        self, products: Products, squared_norms: np.ndarray, first: int, last: int
-    ) -> Iterator[tuple[int, np.ndarray]]:
-        """Compute kernel values of a range by tiles that stay in a processor's cache."""
-        n_rows, width = squared_norms.size, self._matrix.width
-        n_panels = max(1, tuning.HOT_BYTES // (width * n_rows * self._norms.itemsize))
-        # An odd number: rows a power of two apart compete for the same few lines of a cache.
-        n_panels -= n_panels % 2 == 0
-        scratch = np.empty(n_rows * min(n_panels * width, last - first), self._norms.dtype)
-        for begin, end in aligned_ranges(first, last, width, n_panels):
-            # Contiguous, as the compiler makes vector code for that alone.
-            heed(n_rows * (end - begin))
-            tile = scratch[: n_rows * (end - begin)].reshape(n_rows, end - begin)
-            self.write_tile(products, squared_norms, begin, end, tile)
-            yield begin, tile
 
     def products(self, rows: np.ndarray) -> Products:
         """Return products of the examples with some rows, for `write_tile`."""

@@ -27,7 +27,6 @@ from kpegasos.kernels.base import (
     check_values,
     inner_products,
     is_foreign,
-    pace_of,
     parts_of,
     uses_products,
 )
@@ -38,7 +37,7 @@ from kpegasos.kernels.integers import Grid, PackedIntegers, find_grid
 from kpegasos.kernels.pairwise import PlacedKernel
 from kpegasos.utils import tuning
 from kpegasos.utils.boundary import as_indices, require_range, require_shape
-from kpegasos.utils.patience import heed
+from kpegasos.utils.patience import Pace, heed
 from kpegasos.utils.threads import cached_property, even_ranges, lock_of, parallel_for, threads_for
 from kpegasos.utils.validation import (
     as_choice,
@@ -152,9 +151,13 @@ class KernelMatrix:
         self.can_pack = isinstance(kernel, InnerProductKernel) and not self.is_sparse
         self.is_costly = isinstance(kernel, PlacedKernel)
         # A kernel that claims no more has no certificate that could be false.
-        self._is_checked = is_foreign(kernel) and bool(kernel.positive_definite)
+        foreign = is_foreign(kernel)
+        self._is_checked = foreign and bool(kernel.positive_definite)
         self._packed: PackedKernel | None = None
-        self.pace = pace_of(kernel, self.X)
+        # Our own have a nominal pace, so that parts of values, and with them last bits, follow no
+        # clock.
+        n_entries = self.row_bytes // self.X.dtype.itemsize
+        self.pace = Pace() if foreign else Pace(1e-8 + 1e-10 * n_entries)
         self._choose_dtypes(np.dtype(dtypes["row_dtype"] or self.X.dtype), dtypes["work_dtype"])
 
     # --- dtypes and rounding ---

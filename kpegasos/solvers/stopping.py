@@ -69,13 +69,11 @@ class Stopper:
 
     def __init__(self, max_time: float | None = None) -> None:
         self._begin, self._counter = time.perf_counter(), Counter()
-        self.deadline: float | None = None
-        self.latest = math.inf
         self.limit(max_time)
         self.presses_kept = 1.0
         self._presses: list[float] = []
-        self._failed = threading.Event()
-        self._abandoned = threading.Event()
+        #: What has come, "failed" or "abandoned"; all shares see it.
+        self._flags: set[str] = set()
         self._pause, self._pause_values = math.inf, math.inf
 
     def limit(self, max_time: float | None) -> None:
@@ -96,11 +94,11 @@ class Stopper:
 
     def abandon(self) -> None:
         """Let all that is computed be left at once, whatever is lost."""
-        self._abandoned.set()
+        self._flags.add("abandoned")
 
     def is_kept(self) -> bool:
         """Return whether somebody still waits: no press has interrupted for good."""
-        return not self._abandoned.is_set()
+        return "abandoned" not in self._flags
 
     def lasts(self) -> bool:
         """Return whether there is no reason to stop; a pause waits for a step in work."""
@@ -112,7 +110,7 @@ class Stopper:
 
     def fail(self) -> None:
         """Ask all runs to stop, since one of them has failed."""
-        self._failed.set()
+        self._flags.add("failed")
 
     @property
     def interrupted(self) -> bool:
@@ -151,7 +149,7 @@ class Stopper:
         """One of `CUT_SHORT`, ``"stopped"``, `PAUSED` or None."""
         if self.interrupted:
             return "interrupted"
-        if self._failed.is_set():
+        if "failed" in self._flags:
             return "stopped"
         if self.deadline is not None and time.perf_counter() >= self.deadline:
             return "max_time"
