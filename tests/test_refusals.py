@@ -40,6 +40,7 @@ from kpegasos import (
 X, Y = make_blobs(60, centers=2, n_features=3, random_state=0)
 ONES, GRAM, ALL = np.ones(60), X @ X.T, np.arange(120)
 FIRST, SECOND, HELD = ALL[:60], ALL[60:], ALL[:60] % 4 == 1
+CACHES = ["precomputed", "cached", "streamed"]
 PAIR, NO_NUMBERS = [1, -1], [0, -1, np.nan, "1", True, [1], 10**400]
 CS, GAMMAS, SCORES = [0.1, 1.0, 10.0], [0.5, 2.0], [[0.5, 0.6, 0.7], [0.8, 0.9, 0.88]]
 REGIONS = {"xx": [0, 1, 2], "yy": [0, 1], "values": np.zeros((2, 3)), "X": np.zeros((4, 2))}
@@ -119,6 +120,15 @@ class Half(losses.Hinge):
 
     def value(self, f, y):
         return 0.0
+
+
+def full(value):
+    return lambda A, B: np.full((len(A), len(B)), value)
+
+
+def pairwise(rows=tuple("a" * size for size in range(60)), **options):
+    options = {"function": lambda a, b: float(a == b)} | options
+    fit(PegasosSVC(kernel=kpegasos.PairwiseKernel(**options)), rows)
 
 
 def solve(solver, **arguments):
@@ -348,6 +358,34 @@ kernels.Sum(_) FOR (), (RBF(1.0),), RBF(1.0), 3, None -> parts must be at least 
 kernels.Product(_) FOR (), (RBF(1.0),) -> parts must be at least two kernels, got
 kernels.Sum((RBF(1.0), "linear")) -> each of parts must be a kernel object or a function
 kernels.Scaled(2.0, RBF) -> kernel must be a kernel object or a function
+make_rows(X, lambda A, B: np.ones(60), cache=_) FOR *CACHES -> kernel must return an array of shape
+make_rows(X, lambda A, B: np.ones((60, 61)), cache=_) FOR *CACHES -> kernel must return an array of
+make_rows(X, lambda A, B: 1.0, cache=_) FOR *CACHES -> of two sets of rows, got ... of two rows; wr
+make_rows(X, lambda a, b: a @ b, cache=_) FOR *CACHES -> of two sets ... wrap it in PairwiseKernel
+make_rows(X, full(np.nan), cache=_) FOR *CACHES -> must return finite ... NaN
+make_rows(X, full(np.inf), cache=_) FOR *CACHES -> must return finite ... infinity
+make_rows(X, full(1j), cache=_) FOR *CACHES -> real numbers, got dtype complex128
+make_rows(X, full("a"), cache=_) FOR *CACHES -> real numbers, got dtype <U1
+pairwise(function=lambda a, b: np.nan) -> kernel must return finite values
+pairwise(function=lambda a, b: 1j) -> kernel must return real numbers, got dtype complex128
+pairwise(function=lambda a, b: [1.0, 2.0]) -> kernel must return one number ... (1, 1, 2)
+pairwise(function=lambda a, b: "near") -> kernel must return real numbers, got dtype <U4
+pairwise(function=lambda a, b: len(a) - len(b)) -> kernel must be symmetric, got ... average
+pairwise(function=lambda A, B: np.ones(len(B)), blocks=True) -> array of shape (1, 1)
+pairwise(function=lambda a, b: 1e160) -> kernel must return values of at most 1e+100, got 1e+1
+pairwise(function=3) -> function must be a function
+pairwise(prepare=3) -> prepare must be a function
+pairwise(diagonal=2.0) -> diagonal must be that of the function, 1 ... , got 2
+pairwise(diagonal=-1.0) -> diagonal must be
+pairwise(diagonal=lambda X: np.ones(len(X) + 1)) -> diagonal must return ... (1,) ... (2,)
+pairwise(diagonal=lambda X: ["one"]) -> diagonal must return real numbers, got dtype <U3
+pairwise(blocks=1) -> blocks must be
+pairwise(cache_mb=0.0) -> cache_mb must be
+pairwise(n_jobs=0) -> n_jobs must be None or an integer other than 0, got 0
+pairwise(n_jobs="x") -> n_jobs must be an integer, got 'x'
+pairwise(_) FOR "text", {"a": 1}, [], 7, iter("ab"), None, sparse.eye(60) -> X must be a sequence of
+pairwise(60 * [(i for i in X)]) -> X must hold objects that can be copied and told apart
+pairwise(["a"]) -> y must be a vector with an entry for each object
 make_rows(X, "gauss", gamma=2.0) -> ^kernel must be one of ... got 'gauss' instead
 make_rows(X, cache="disk") -> ^cache must be one of ... 'streamed' ... got 'disk'
 make_rows(X, "rbf", gamma="1") -> ^gamma must be one of ... 'scale' ... got '1'

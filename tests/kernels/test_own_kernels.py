@@ -46,26 +46,6 @@ def test_own_function_of_any_real_type(rows, dtype):
 # --- what is checked ------------------------------------------------------------------------------
 
 
-@each_cache
-@pytest.mark.parametrize(
-    ("function", "message"),
-    [
-        (lambda X, Z: np.ones(X.shape[0]), "kernel must return an array of shape"),
-        (lambda X, Z: np.ones((len(Z), len(X) + 1)), "kernel must return an array of shape"),
-        (lambda X, Z: 1.0, "of two sets of rows, got .* of two rows; wrap it in PairwiseKernel"),
-        (lambda a, b: a @ b, "of two sets of rows, got .* of two rows; wrap it in PairwiseKernel"),
-        (full(np.nan), "must return finite .* NaN"),
-        (full(np.inf), "must return finite .* infinity"),
-        (full(1j), "real numbers, got dtype complex128"),
-        (full("a"), "real numbers, got dtype <U1"),
-    ],
-    ids=["vector", "shape", "scalar", "of rows", "nan", "inf", "complex", "text"],
-)
-def test_own_function_is_checked(function, message, cache):
-    with pytest.raises(ValueError, match=message):
-        make_rows(A, function, cache=cache)
-
-
 def test_own_function_is_checked_at_every_block():
     """Values that turn bad off the diagonal are found when they are needed."""
 

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 from forks import needs_fork, of_child
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import Kernel as GPKernel
 from sklearn.model_selection import cross_val_score
@@ -295,52 +294,6 @@ def test_function_that_cannot_be_pickled_is_told():
 
     with pytest.raises(ValueError, match="function must be one that can be pickled"):
         fit(PairwiseKernel(guarded, prepare=letters, n_jobs=2), *words(8))
-
-
-# --- faults ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"function": lambda a, b: np.nan}, "kernel must return finite values"),
-        ({"function": lambda a, b: 1j}, "kernel must return real numbers, got dtype complex128"),
-        ({"function": lambda a, b: [1.0, 2.0]}, r"kernel must return one number .* \(1, 1, 2\)"),
-        ({"function": lambda a, b: "near"}, "kernel must return real numbers, got dtype <U4"),
-        ({"function": lambda a, b: len(a) - len(b)}, "kernel must be symmetric, got .* average"),
-        ({"function": lambda A, B: np.ones(len(B)), "blocks": True}, r"array of shape \(1, 1\)"),
-        ({"diagonal": 2.0}, "diagonal must be that of the function, 1 .*, got 2"),
-        ({"function": 3}, "function must be a function"),
-        ({"prepare": 3}, "prepare must be a function"),
-        ({"diagonal": -1.0}, "diagonal must be"),
-        ({"blocks": 1}, "blocks must be"),
-        ({"cache_mb": 0.0}, "cache_mb must be"),
-        ({"n_jobs": 0}, "n_jobs must be None or an integer other than 0, got 0"),
-        ({"n_jobs": "x"}, "n_jobs must be an integer, got 'x'"),
-        ({"diagonal": lambda X: np.ones(len(X) + 1)}, r"diagonal must return .*\(1,\).*\(2,\)"),
-        ({"diagonal": lambda X: ["one"]}, "diagonal must return real numbers, got dtype <U3"),
-        ({"function": lambda a, b: 1e160}, "kernel must return values of at most 1e.100, got 1e.1"),
-    ],
-)
-def test_kernels_that_are_none_are_refused(options, message):
-    with pytest.raises(ValueError, match=message):
-        fit(PairwiseKernel(**{"function": lambda a, b: float(a == b)} | options), *words(N))
-
-
-@pytest.mark.parametrize(
-    ("X", "message"),
-    [
-        *[
-            (X, "X must be a sequence of one object or more")
-            for X in ("text", {"a": 1}, [], 7, iter("ab"), None, sparse.csr_matrix((60, 3)))
-        ],
-        (N * [Lock()], "X must hold objects that can be copied and told apart"),
-        (["a"], "y must be a vector with an entry for each object"),
-    ],
-)
-def test_objects_that_are_none_are_refused(X, message):
-    with pytest.raises(ValueError, match=message):
-        fit(PairwiseKernel(shared), X, np.arange(N) % 2)
 
 
 @pytest.mark.parametrize("polish", [True, False])
