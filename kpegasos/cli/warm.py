@@ -13,7 +13,7 @@ from joblib import cpu_count
 from scipy import sparse
 
 import kpegasos
-from kpegasos.core.problem import dual_bound
+from kpegasos.core.certificate import dual_bounds, limits_of
 from kpegasos.core.views import add_rows_together
 from kpegasos.fitting.observers import cell_bar
 from kpegasos.losses.base import bests, pulls, values
@@ -99,6 +99,7 @@ def _solve(X: Any, y: np.ndarray) -> None:
     problem = kpegasos.make_problem(2 * y - 1, C=1.0)
     kpegasos.sdca(problem, kpegasos.linear_rows(X), random_state=0)
     kpegasos.sdca(problem, kpegasos.make_rows(X, gamma=1.0), random_state=0)
-    dual_bound(np.zeros(y.size), 0.0, problem)
+    limits = limits_of(problem.loss)
+    dual_bounds(problem.examples, limits, np.zeros(y.size), 0.0, 0.0, problem.lam)
     K, moves = np.eye(2), np.zeros(2)
     add_rows_together(K, K[:0], np.arange(2), moves, moves, 0.0, moves.copy(), moves[:0])

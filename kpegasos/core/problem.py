@@ -23,7 +23,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kpegasos.core.certificate import dual_bounds, limits_of
 from kpegasos.core.state import Examples
 from kpegasos.losses import HINGE, check_loss, is_hinge
 from kpegasos.losses.base import for_loops, is_foreign, probe, values
@@ -268,18 +267,3 @@ def mean_loss(decisions: np.ndarray, problem: Problem) -> float:
 def primal(margins: np.ndarray, squared_norm: float, problem: Problem) -> float:
     """``P(w)`` from ``f(x_i)`` and ``‖w‖²``."""
     return 0.5 * problem.lam * squared_norm + mean_loss(margins, problem)
-
-
-def dual_bound(coef: np.ndarray, squared_norm: float, problem: Problem) -> float:
-    """Best ``D(θβ)`` over the feasible multiples of ``β = lam m c``; at least 0.
-
-    Parameters
-    ----------
-    coef : ndarray of shape (n_samples,)
-        ``c`` of ``w = Σ c_j ω_j s_j φ(x_j)``; non-negative with the hinge.
-    squared_norm : float
-        ``‖w‖²``.
-    problem : Problem
-    """
-    coef, limits = np.ascontiguousarray(coef), limits_of(problem.loss)
-    return dual_bounds(problem.examples, limits, coef, squared_norm, 0.0, problem.lam)[0]

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kpegasos.core.certificate import dual_bounds, limits_of
 from kpegasos.core.draws import MOST_DRAWS
-from kpegasos.core.problem import Problem, dual_bound, make_problem, primal
+from kpegasos.core.problem import Problem, make_problem, primal
 from kpegasos.reference.steps import Iterates, checked_features
 from kpegasos.solvers.pegasos import Checkpoints, CheckpointSpec
 from kpegasos.solvers.result import History, Record
@@ -126,7 +127,8 @@ def _dual_bound(alpha: np.ndarray, X: Any, problem: Problem) -> float:
     """Return the best dual bound of a multiple of the coefficients; negative ones count as zero."""
     c = np.maximum(alpha, 0.0)
     w = np.asarray(X.T @ (c * problem.y))
-    return dual_bound(c, float(w @ w), problem)
+    limits, squared_norm = limits_of(problem.loss), float(w @ w)
+    return dual_bounds(problem.examples, limits, c, squared_norm, 0.0, problem.lam)[0]
 
 
 def _objective(w: np.ndarray, X: Any, problem: Problem, loss: Loss | None) -> float:

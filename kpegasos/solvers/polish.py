@@ -248,7 +248,7 @@ class Blocks:
 
     def __init__(self, problem: Problem, state: LoopState, order: np.ndarray) -> None:
         self._problem, self._state, self._order = problem, state, order
-        self._n_added = 0
+        self._examples, self._n_added = problem.examples, 0
 
     def choose(self, rows: KernelSource) -> np.ndarray:
         """Choose the next block, in increasing order; empty where working sets do better.
@@ -270,7 +270,7 @@ class Blocks:
 
     def _violators(self, largest: float) -> np.ndarray:
         """Return which examples violate optimality by more than a trifle."""
-        problem, state, examples = self._problem, self._state, self._problem.examples
+        problem, state, examples = self._problem, self._state, self._examples
         to_margin = 1.0 / (problem.lam * problem.y.size)
         curvature = np.maximum(FLATTEST, np.abs(examples.signed) * largest * to_margin)
         decisions = state.image * to_margin
@@ -292,7 +292,7 @@ class Blocks:
         gap : float
             Relative gap of the iterate.
         """
-        view, whole, examples = rows.block(members), self._state, self._problem.examples
+        view, whole, examples = rows.block(members), self._state, self._examples
         size, options = members.size, PegasosOptions(average=None)
         state = new_state(size, size, options, self._problem.lam, 0).loop
         state.alpha[:], state.image[:] = whole.alpha[members], whole.image[members]
@@ -326,7 +326,7 @@ class Blocks:
         alpha : ndarray of shape (n_members,)
         stopper : Stopper
         """
-        state, signed = self._state, self._problem.examples.signed
+        state, signed = self._state, self._examples.signed
         moved = np.flatnonzero(alpha != state.alpha[members])
         for top in range(0, moved.size, tuning.TILE_ROWS):
             reason = stopper.reason()

@@ -11,7 +11,8 @@ from sklearn.preprocessing import LabelEncoder
 from solver_cases import DATA, M
 
 from kpegasos import RBF, make_problem
-from kpegasos.core.problem import dual_bound, mean_loss, primal
+from kpegasos.core.certificate import dual_bounds, limits_of
+from kpegasos.core.problem import mean_loss, primal
 
 pytestmark = pytest.mark.pure_python
 
@@ -44,10 +45,11 @@ def test_primal_and_dual_bound_by_the_book(weighted, offset, seed):
     slope, curvature = 4 * half - whole, 4 * half - 2 * whole
     share = min(1.0, slope / (2 * curvature))
     expected = share * slope - share**2 * curvature
-    assert_allclose(dual_bound(coef, norm, problem), expected, rtol=1e-9)
+    known = problem.examples, limits_of(problem.loss)
+    assert_allclose(dual_bounds(*known, coef, norm, 0.0, problem.lam)[0], expected, rtol=1e-9)
     # It is never negative.
-    assert dual_bound(np.zeros(M), 0.0, problem) == 0.0
-    assert dual_bound(np.full(M, 1e6), 1e30, problem) >= 0.0
+    assert dual_bounds(*known, np.zeros(M), 0.0, 0.0, problem.lam)[0] == 0.0
+    assert dual_bounds(*known, np.full(M, 1e6), 1e30, 0.0, problem.lam)[0] >= 0.0
 
 
 # --- labels of two classes, and C -----------------------------------------------------------------
