@@ -40,6 +40,7 @@ from kpegasos import (
 X, Y = make_blobs(60, centers=2, n_features=3, random_state=0)
 ONES, GRAM, ALL = np.ones(60), X @ X.T, np.arange(120)
 FIRST, SECOND, HELD = ALL[:60], ALL[60:], ALL[:60] % 4 == 1
+FREE = make_problem(Y, 0.1, free_intercept=True)
 CACHES = ["precomputed", "cached", "streamed"]
 PAIR, NO_NUMBERS = [1, -1], [0, -1, np.nan, "1", True, [1], 10**400]
 CS, GAMMAS, SCORES = [0.1, 1.0, 10.0], [0.5, 2.0], [[0.5, 0.6, 0.7], [0.8, 0.9, 0.88]]
@@ -133,6 +134,11 @@ def pairwise(rows=tuple("a" * size for size in range(60)), **options):
 
 def solve(solver, **arguments):
     solver(**{"problem": make_problem(Y, 1.0), "rows": make_rows(X)} | arguments)
+
+
+def go_on_freely(rows):
+    state = kpegasos.pegasos(make_problem(Y, 0.1), rows, epochs=1).state
+    solve(kpegasos.pegasos, problem=FREE, rows=rows, state=state)
 
 
 def follow(**arguments):
@@ -386,6 +392,9 @@ pairwise(n_jobs="x") -> n_jobs must be an integer, got 'x'
 pairwise(_) FOR "text", {"a": 1}, [], 7, iter("ab"), None, sparse.eye(60) -> X must be a sequence of
 pairwise(60 * [(i for i in X)]) -> X must hold objects that can be copied and told apart
 pairwise(["a"]) -> y must be a vector with an entry for each object
+make_rows(np.ones(_), "precomputed") FOR (3, 4), (4, 3), 3, (2, 2, 2) -> square kernel matrix, got s
+make_rows(changed(np.eye(4), (2, 2), _), "precomputed") FOR np.nan, np.inf, -np.inf -> 'precomputed'
+make_rows(changed(np.eye(4), ([1, 2], [2, 1]), _), "precomputed") FOR np.nan, np.inf, -np.inf -> 'pr
 make_rows(X, "gauss", gamma=2.0) -> ^kernel must be one of ... got 'gauss' instead
 make_rows(X, cache="disk") -> ^cache must be one of ... 'streamed' ... got 'disk'
 make_rows(X, "rbf", gamma="1") -> ^gamma must be one of ... 'scale' ... got '1'
@@ -416,6 +425,12 @@ solve(pegasos, problem=Y) -> TypeError: problem must
 solve(pegasos, rows=X) -> TypeError: rows must
 solve(pegasos, state=3) -> TypeError: state must
 solve(pegasos, monitor=_) FOR "yes", lambda run: np.zeros(2) -> TypeError: monitor must
+make_problem([1, 1, 1], 0.1, free_intercept=True) -> ^y must have two classes for a free ... got one
+solve(pegasos, problem=FREE) -> ^rows must have a positive intercept_scaling for a
+solve(pegasos, problem=FREE, rows=linear_rows(X)) -> ^rows must have a positive intercept_scaling
+go_on_freely(make_rows(X, intercept_scaling=1.0)) -> ^state must come from a run with the same
+solve(sdca, rows=make_rows(X, Sigmoid())) -> positive semi-definite
+solve(pegasos, tol=0.1, rows=make_rows(X, Sigmoid())) -> positive semi-definite
 solve(sdca, max_epochs=_) FOR 0, 2.0, True -> ^max_epochs must
 solve(sdca, tol=_) FOR np.nan, np.inf, -1, "1", True, 10**400 -> ^tol must
 solve(sdca, max_time=_) FOR np.inf, -1 -> ^max_time must

@@ -12,10 +12,9 @@ from scipy.sparse import csr_array
 from sklearn.datasets import make_moons
 from solver_cases import EACH_LOSS, TWO_LOSSES, finished_run, polish
 
-from kpegasos import RBF, KernelMatrix, linear_rows, losses, make_problem, make_rows, pegasos, sdca
+from kpegasos import linear_rows, losses, make_problem, make_rows, pegasos, sdca
 from kpegasos.core.free_intercept import balance, best_intercept, middle_of
 from kpegasos.core.problem import mean_loss
-from kpegasos.rows.cached import CachedRows
 from kpegasos.rows.gram import GramRows
 
 CORNERS = [losses.Hinge(), losses.EpsilonInsensitive()]
@@ -212,20 +211,3 @@ def test_dual_ascent_of_single_coordinates_meets_the_constraint_too():
     result = sdca(problem, GramRows(K, intercept_scaling=1.0), tol=1e-6, max_epochs=20_000)
     assert result.status == "tolerance"
     assert abs(result.coef.sum()) <= 1e-3 * np.abs(result.coef).sum()
-
-
-# --- refusals -------------------------------------------------------------------------------------
-
-
-def test_problems_and_rows_that_do_not_serve_are_refused():
-    X, y = make_moons(40, noise=0.3, random_state=0)
-    values, problem = KernelMatrix(RBF(2.0), X), make_problem(y, 0.1, free_intercept=True)
-    with pytest.raises(ValueError, match=r"^y must have two classes for a free intercept, got one"):
-        make_problem([1, 1, 1], 0.1, free_intercept=True)
-    for rows in (linear_rows(X), CachedRows(values)):
-        with pytest.raises(ValueError, match=r"^rows must have a positive intercept_scaling for a"):
-            pegasos(problem, rows)
-    rows = CachedRows(values, intercept_scaling=1.0)
-    state = pegasos(make_problem(y, 0.1), rows, epochs=1).state
-    with pytest.raises(ValueError, match=r"^state must come from a run with the same examples"):
-        pegasos(problem, rows, state=state)
