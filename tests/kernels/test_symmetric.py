@@ -6,7 +6,7 @@ from kernel_cases import exact
 
 from kpegasos import RBF, KernelMatrix
 from kpegasos.kernels import exact as module
-from kpegasos.kernels.exact import SymmetricSums, exact_products, roundings
+from kpegasos.kernels.exact import exact_products
 from kpegasos.utils.patience import CutShort, heeding
 from kpegasos.utils.threads import at_work
 
@@ -26,21 +26,13 @@ def _products(X, coef, wanted):
     return exact_products(KernelMatrix(RBF(0.3), X), coef, wanted, 1.0)
 
 
-@pytest.mark.parametrize(
-    ("block_bytes", "column_bytes", "added"),
-    [
-        (1, 1, module._add_tile),
-        (1 << 23, 10_000, module._add_tile),
-        (1 << 23, 1 << 21, module._add_numpy),
-    ],
-)
+@pytest.mark.parametrize(("block_bytes", "groups_together"), [(1, 1), (1 << 23, 2), (1 << 23, 256)])
 @pytest.mark.parametrize("n_support", [0, 1, 128, 290, 400])
 def test_symmetric_sums_are_those_of_the_whole_matrix(
-    monkeypatch, block_bytes, column_bytes, added, n_support
+    monkeypatch, block_bytes, groups_together, n_support
 ):
     monkeypatch.setattr(module, "_BLOCK_BYTES", block_bytes)
-    monkeypatch.setattr(module, "_COLUMN_BYTES", column_bytes)
-    monkeypatch.setattr(module, "_add_tile", added)
+    monkeypatch.setattr(module, "_GROUPS_TOGETHER", groups_together)
     X, coef, wanted = _problem(n_support=n_support)
     sums, rounding, evaluations = _products(X, coef, wanted)
     asked = wanted | (coef != 0.0)
@@ -67,26 +59,36 @@ def test_symmetric_sums_are_given_up_when_told_to():
         _products(*_problem())
 
 
-def _symmetric_sums(n_samples, n_support, n_features):
-    rng = np.random.default_rng(1)
-    X = rng.normal(size=(n_samples, n_features)) / n_features**0.5
-    weights = rng.random(n_support)  # of one sign: nothing cancels
-    return SymmetricSums(RBF(0.3), lambda rows: 1.0 * X[rows], np.square(X).sum(axis=1), weights)
+class _Tile:
+    """Values whose every sum is 1, however many terms it has."""
+
+    __array_ufunc__ = None
+
+    def __init__(self, shape, together):
+        self.shape, self._together = shape, together
+
+    def __matmul__(self, weights):
+        self._together.append(self.shape[1])
+        return np.ones(self.shape[0])
+
+    def __rmatmul__(self, weights):
+        self._together.append(self.shape[0])
+        return np.ones(self.shape[1])
 
 
 @pytest.mark.parametrize("block_rows", [1, 300, 8192])
 @pytest.mark.parametrize(("n_support", "n_features"), [(1, 1), (900, 3), (1000, 2000)])
 def test_roundings_count_every_addition(monkeypatch, block_rows, n_support, n_features):
     monkeypatch.setattr(module, "_BLOCK_ROWS", block_rows)
-    together = []
+    together, n_samples = [], n_support + 20
 
-    def count(values, left, right, sums, columns):
-        together.append(max(right.size, left.size if columns.size else 0))
-        sums += 1.0
-        columns[...] = 1.0
+    def block_of(values, own, right, direct):
+        width = right.stop - right.start
+        return lambda left, first: _Tile((left.stop - left.start, width - first), together)
 
-    monkeypatch.setattr(module, "_add_tile", count)
-    sums = _symmetric_sums(n_support + 20, n_support, n_features)
+    monkeypatch.setattr(module, "_block_of", block_of)
+    values = KernelMatrix(RBF(0.3), np.ones((n_samples, n_features)))
+    members, weights = np.arange(n_samples), np.arange(n_samples) < n_support
     with at_work(1):
-        sums.add_all()
-    assert 1 + max(together) + sums.sums.max() <= roundings(n_support, n_features)
+        sums, _, additions = module._sums(values, members, 1.0 * weights, n_support, False, weights)
+    assert 1 + max(together) + sums.max() <= additions
