@@ -47,6 +47,12 @@ def _row_bytes(values: KernelMatrix) -> tuple[int, int]:
     return kept, kept + (0 if values.can_pack else 24 * values.n_samples)
 
 
+def _mb(values: KernelMatrix, n_kept: int, n_work: int) -> float:
+    """MiB of some rows that are kept and some in work."""
+    kept_bytes, work_bytes = _row_bytes(values)
+    return (n_kept * kept_bytes + n_work * work_bytes) / tuning.MEBIBYTE
+
+
 def as_budget(cache_mb: Any) -> float | str:
     """Return a budget in MiB, or ``"auto"``.
 
@@ -106,14 +112,12 @@ def cache_capacity(values: KernelMatrix, cache_mb: float) -> tuple[int, int]:
 
 def cached_mb_needed(values: KernelMatrix) -> float:
     """Return a ``cache_mb`` that is enough to keep a few rows, with a tile of four in work."""
-    kept_bytes, work_bytes = _row_bytes(values)
-    fewest = min(tuning.FEWEST_ROWS, values.n_samples)
-    return (fewest * kept_bytes + 4 * work_bytes) / tuning.MEBIBYTE
+    return _mb(values, min(tuning.FEWEST_ROWS, values.n_samples), 4)
 
 
 def few_rows_mb(values: KernelMatrix) -> float:
     """Return a ``cache_mb`` for a tile in work and as many rows: a small one, or what is little."""
-    n_samples, tile_mb = values.n_samples, 5 * _row_bytes(values)[1] / tuning.MEBIBYTE
+    n_samples, tile_mb = values.n_samples, _mb(values, 0, 5)
     small = min(n_samples, tuning.SMALL_TILE_ROWS) * tile_mb
     wide = min(n_samples // 8, tuning.TILE_ROWS) * tile_mb
     return max(cached_mb_needed(values), small, min(wide, tuning.FEW_ROWS_MB))
@@ -121,15 +125,12 @@ def few_rows_mb(values: KernelMatrix) -> float:
 
 def gram_mb_needed(values: KernelMatrix) -> float:
     """MiB of the whole Gram matrix."""
-    return values.n_samples**2 * values.dtype.itemsize / tuning.MEBIBYTE
+    return _mb(values, values.n_samples, 0)
 
 
 def most_mb_used(values: KernelMatrix) -> float:
     """MiB that a source can make use of: all rows, and the widest tile in work."""
-    n_samples = values.n_samples
-    tile = min(n_samples, tuning.TILE_ROWS)
-    kept_bytes, work_bytes = _row_bytes(values)
-    return (n_samples * kept_bytes + tile * work_bytes) / tuning.MEBIBYTE
+    return _mb(values, values.n_samples, min(values.n_samples, tuning.TILE_ROWS))
 
 
 def scored_bytes(values: KernelMatrix) -> int:

@@ -54,7 +54,6 @@ class RowCache:
     Parameters
     ----------
     values : KernelMatrix
-    squared_norms : ndarray of shape (n_samples,)
     kernel_offset : float
     row_capacity : int
         Slots; fewer where memory for so many cannot be had.
@@ -72,12 +71,7 @@ class RowCache:
     """
 
     def __init__(
-        self,
-        values: KernelMatrix,
-        squared_norms: np.ndarray,
-        kernel_offset: float,
-        row_capacity: int,
-        tile_rows: int,
+        self, values: KernelMatrix, kernel_offset: float, row_capacity: int, tile_rows: int
     ) -> None:
         self.evaluations = 0
         self._values = values
@@ -96,7 +90,7 @@ class RowCache:
             kept,
             np.full(n_samples, -1, dtype=np.int64),
             np.zeros(row_capacity, dtype=np.int64),
-            squared_norms,
+            values.diagonal + kernel_offset,
             kernel_offset,
         )
         self._owner = np.full(row_capacity, -1, dtype=np.int64)
@@ -281,85 +275,6 @@ class RowCache:
 # --- draws by tiles -------------------------------------------------------------------------------
 
 
-class DrawTile:
-    """Some draws, and the kernel values of their examples among each other.
-
-    Parameters
-    ----------
-    values : KernelMatrix
-    kernel_offset : float
-    draws : ndarray of int64
-    steps : Steps
-    view : KernelView
-        Rows that are held; a loop over the tile counts those that it finds as hits.
-
-    Attributes
-    ----------
-    members : ndarray of int64
-        The examples that were drawn, each once, in this order.
-    """
-
-    def __init__(
-        self,
-        values: KernelMatrix,
-        kernel_offset: float,
-        draws: np.ndarray,
-        steps: Steps,
-        view: KernelView,
-    ) -> None:
-        members, first, turns = np.unique(draws, return_index=True, return_inverse=True)
-        order = np.argsort(first)
-        self.members = members = members[order]
-        rank = np.empty_like(order)
-        rank[order] = np.arange(order.size)
-        self._turns = rank[turns]
-        slots = view.slots[members]
-        ticks = np.where(slots >= 0, view.ticks[slots], -1)
-        self._view = KernelView.of(
-            values.block(members, members),
-            np.arange(members.size),
-            ticks,
-            values.diagonal[members] + kernel_offset,
-            kernel_offset,
-        )
-        label, signed, loss = steps.examples
-        self._steps = steps
-        self._examples = Examples(label[members], signed[members], loss)
-
-    def run(self, image: np.ndarray, position: int) -> tuple[int, int]:
-        """Run the loop from a draw of the tile on; the image of the state is left alone.
-
-        Parameters
-        ----------
-        image : ndarray of shape (n_members,)
-            Image of the members, brought up to date.
-        position : int
-            First draw.
-
-        Returns
-        -------
-        status, next : int
-            Those of the loop.
-        """
-        members, state = self.members, self._steps.state
-        local = state._replace(
-            alpha=state.alpha[members],
-            stamps=state.stamps[members],
-            image=image,
-            stamped_image=np.empty(0),
-        )
-        turns, parameters = self._turns, self._steps.parameters
-        status, position = self._steps.algorithm.loop(
-            local, self._view, turns, position, turns.size, self._examples, parameters
-        )
-        state.alpha[members], state.stamps[members] = local.alpha, local.stamps
-        return status, position
-
-    def close(self) -> None:
-        """Give up the kernel values."""
-        self._view = KernelView.of(self._view.values[:0, :0].copy(), *self._view[2:])
-
-
 class TiledSteps:
     """Runs a loop by tiles of draws, and keeps the rows of violators while there is room.
 
@@ -374,18 +289,14 @@ class TiledSteps:
     Parameters
     ----------
     values : KernelMatrix
-    kernel_offset : float
     cache : RowCache
+        Of these values.
     work_bytes : int
         Memory for the kernel values of a tile's draws among each other.
     """
 
-    def __init__(
-        self, values: KernelMatrix, kernel_offset: float, cache: RowCache, work_bytes: int
-    ) -> None:
-        self._values = values
-        self._kernel_offset = kernel_offset
-        self._cache = cache
+    def __init__(self, values: KernelMatrix, cache: RowCache, work_bytes: int) -> None:
+        self._values, self._cache = values, cache
         self.largest_batch = math.isqrt(work_bytes // scored_bytes(values))
         self.tile_draws = max(1, min(tuning.TILE_DRAWS, self.largest_batch))
 
@@ -414,21 +325,41 @@ class TiledSteps:
 
     def advance(self, steps: Steps, draws: np.ndarray) -> None:
         """Run the loop over one tile of draws."""
-        tile = DrawTile(self._values, self._kernel_offset, draws, steps, self._cache.view)
-        state, members = steps.state, tile.members
-        self._cache.evaluations += members.size**2
+        members, turns = _in_order(draws)
+        view, state = self._view(members), steps.state
+        label, signed, loss = steps.examples
+        examples = Examples(label[members], signed[members], loss)
         status, position = RESCALE, 0
         while status == RESCALE:
             alpha, stamps = state.alpha[members], state.stamps[members]
-            status, position = tile.run(state.image[members], position)
+            local = state._replace(
+                alpha=alpha.copy(),
+                stamps=stamps.copy(),
+                image=state.image[members],
+                stamped_image=np.empty(0),
+            )
+            status, position = steps.algorithm.loop(
+                local, view, turns, position, turns.size, examples, steps.parameters
+            )
             if status != RESCALE:
-                tile.close()  # memory for rows is wanted now
+                del view  # memory for rows is wanted now
             with finishing():
-                self._add(
-                    steps, members, state.alpha[members] - alpha, state.stamps[members] - stamps
-                )
+                state.alpha[members], state.stamps[members] = local.alpha, local.stamps
+                self._add(steps, members, local.alpha - alpha, local.stamps - stamps)
             if status == RESCALE:
                 absorb_scale(state)
+
+    def _view(self, members: np.ndarray) -> KernelView:
+        """Compute the kernel values of some examples among each other.
+
+        A loop over them counts those whose rows are held as hits.
+        """
+        cache, size = self._cache, members.size
+        cache.evaluations += size**2
+        slots = cache.view.slots[members]
+        ticks = np.where(slots >= 0, cache.view.ticks[slots], -1)
+        norms, matrix = cache.view.squared_norms[members], self._values.block(members, members)
+        return KernelView.of(matrix, np.arange(size), ticks, norms, cache.view.kernel_offset)
 
     def _add(
         self, steps: Steps, members: np.ndarray, counts: np.ndarray, stamps: np.ndarray
@@ -456,10 +387,19 @@ class TiledSteps:
                 np.where(kept >= 0, kept, others),
                 counts[part],
                 stamps[part],
-                self._kernel_offset,
+                view.kernel_offset,
                 state.image,
                 state.stamped_image,
             )
+
+
+def _in_order(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return examples that are drawn, in this order, and the place of each draw among them."""
+    members, first, places = np.unique(draws, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(order.size)
+    return members[order], rank[places]
 
 
 def _parts(missing: np.ndarray, most: int) -> Iterator[slice]:
@@ -512,13 +452,7 @@ class CachedRows(KernelSource):
         self._know(values)
         self.positive_definite &= may_be_definite(values.diagonal)
         capacity, work_rows = cache_capacity(values, mb)
-        self._cache = RowCache(
-            values,
-            self.squared_norms(),
-            self.kernel_offset,
-            capacity,
-            max(1, work_rows),
-        )
+        self._cache = RowCache(values, self.kernel_offset, capacity, max(1, work_rows))
         self.row_capacity = self._cache.row_capacity
         size = block_size(values)
         self.block_size = size if size**2 <= self.row_capacity * self.n_samples else 0
@@ -526,7 +460,7 @@ class CachedRows(KernelSource):
         work = work_rows * self.n_samples * values.dtype.itemsize
         pays = work >= tuning.FEWEST_ROWS**2 * scored_bytes(values)
         if pays and self.n_samples >= 8 * tuning.TILE_DRAWS:
-            self._tiles = TiledSteps(values, self.kernel_offset, self._cache, work)
+            self._tiles = TiledSteps(values, self._cache, work)
 
     def squared_norms(self) -> np.ndarray:
         """``k(x, x) + B²`` of each example."""

@@ -21,7 +21,7 @@ VALUES = KernelMatrix(RBF(0.5), X)
 
 
 def make_cache(row_capacity, tile_rows=4):
-    return RowCache(VALUES, VALUES.diagonal, 0.0, row_capacity, tile_rows)
+    return RowCache(VALUES, 0.0, row_capacity, tile_rows)
 
 
 def assert_rows_are_right(cache):
@@ -151,7 +151,7 @@ def make_rows(row_capacity=N, tile_draws=4):
         source = CachedRows(KernelMatrix(RBF(0.5), X))
         if row_capacity < N:
             source._cache = make_cache(row_capacity, 4)
-            source._tiles = TiledSteps(VALUES, 0.0, source._cache, tuning.MEBIBYTE)
+            source._tiles = TiledSteps(VALUES, source._cache, tuning.MEBIBYTE)
     return source
 
 
