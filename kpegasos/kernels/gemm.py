@@ -536,7 +536,7 @@ class PackedKernel:
         require_shape("squared_norms", squared_norms, rows.shape[:1])
         if last == first or rows.shape[0] == 0:
             return
-        products, squared_norms = self._matrix.products(rows), self._added(squared_norms)
+        products = self._matrix.products(rows)
         n_rows, width = squared_norms.size, self._matrix.width
         # Tiles that stay in a processor's cache. An odd number of panels: rows a power of two apart
         # compete for the same few lines of it.
@@ -581,4 +581,4 @@ class PackedKernel:
             Contiguous, of the dtype of the arithmetic.
         """
         products(first, last, tile)
-        self.kernel.apply(tile, squared_norms, self._norms[first:last])
+        self.kernel.apply(tile, self._added(squared_norms), self._norms[first:last])

@@ -425,6 +425,7 @@ class KernelMatrix:
         """
         part = copy(self)
         part._whole = self._whole or self
+        part._packed = None  # those of the whole
         part._places = places if self._places is None else self._places[places]
         part.members = places if self.members is None else self.members[places]
         part.n_samples, part.diagonal = places.size, self.diagonal[places]

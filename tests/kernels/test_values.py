@@ -42,7 +42,7 @@ from kpegasos.kernels import (
 )
 from kpegasos.kernels import decision as decision_module
 from kpegasos.kernels.base import bounds_rounding
-from kpegasos.kernels.decision import kernel_decision
+from kpegasos.kernels.decision import KernelExpansion, kernel_decision
 from kpegasos.kernels.functions import city_block, scale_gamma
 from kpegasos.rows.gram import GramRows
 from kpegasos.utils import tuning
@@ -104,6 +104,20 @@ def test_every_cache_trains_the_model_of_the_book(case, cache, as_rows):
     )
     assert_array_equal(result.alpha, by_the_book.alpha)
     assert_allclose(result.objective, by_the_book.objective, rtol=1e-9)
+
+
+@pytest.mark.parametrize("is_packed", [False, True])
+@pytest.mark.parametrize("whole_numbers", [False, True])
+def test_expansion_of_a_subset_is_by_the_book_whatever_is_packed(whole_numbers, is_packed):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 9, (60, 5)) if whole_numbers else rng.normal(size=(60, 5))
+    X, support = X.astype(np.float32), np.arange(20, 50)
+    values = KernelMatrix(RBF(0.05), X)
+    if is_packed:
+        values.packed()
+    expansion = KernelExpansion(values.subset(support), np.ones((1, support.size)))
+    sums = exact(RBF(0.05), X, X[support]).sum(axis=1)
+    assert_allclose(expansion.decide(X)[:, 0], sums.astype(float), rtol=1e-5)
 
 
 def test_arrays_that_a_part_keeps_are_not_written_to():
