@@ -184,7 +184,7 @@ class KernelMatrix:
         # Support vectors lie at most twice as far from their centre as examples do from theirs.
         most = (5.0 if self._predicts else 1.0) * MOST_ROUNDING
         if self.work_dtype == np.float64 and self._rounding(kernel) > most:
-            radius = float(self.squared_norms.max()) ** 0.5
+            radius = self._largest_norm**0.5
             middle = "the origin" if self._shift is None else "their centre"
             raise ValueError(
                 f"X and gamma must be small enough that float64 tells close points apart, got "
@@ -274,12 +274,11 @@ class KernelMatrix:
             # These distances are exact; those of rows to be predicted are not.
             span = 255.0 * self._grid.scale
             return kernel.rounding(float(np.finfo(np.float64).eps), span * span * self.X.shape[1])
-        return kernel.rounding(self._spacing(), float(self.squared_norms.max(initial=0.0)))
+        return kernel.rounding(self._spacing(), self._largest_norm)
 
     def _spacing(self) -> float:
         """Spacing at 1 of the numbers that the arithmetic uses."""
-        largest = float(self.squared_norms.max(initial=0.0))
-        limits = np.finfo(self.work_dtype)
+        largest, limits = self._largest_norm, np.finfo(self.work_dtype)
         # Products below the smallest normal number lose digits that the spacing at 1 does not show.
         underflow = self.X.shape[1] * float(limits.tiny)
         return float(limits.eps) + (underflow / largest if largest > 0.0 else 0.0)
