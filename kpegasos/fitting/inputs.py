@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from inspect import signature
 from numbers import Number
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -235,7 +236,7 @@ def _plain_parameters(estimator: Any) -> dict[str, Any]:
     """
     kind: Any = type(estimator)
     defaults = _defaults(kind)
-    plain = {name: getattr(estimator, name) for name in defaults}
+    plain = dict(zip(defaults, attrgetter(*defaults)(estimator), strict=True))
     for name in (name for name, default in defaults.items() if plain[name] is not default):
         if name in _CHECKS:
             plain[name] = _CHECKS[name](name, plain[name])

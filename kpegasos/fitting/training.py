@@ -618,6 +618,7 @@ def small_pairs(fit: Fit) -> SmallPairs | None:
         n_steps = total_steps(settings.n_steps, settings.epochs_of(n), n, 1)
         if n * n_steps > _MOST_ADDITIONS:
             return None
+        # A list of checkpoints themselves would count them first, by another pass.
         points.append(list(iter(Checkpoints(chosen, first, first + n_steps, n, 1))))
         kinds[first, n] = kind
     longest = max(map(len, points))
