@@ -149,14 +149,13 @@ class BasePegasos(ExportMixin, CallbackSupportMixin, RunParameters, ModelAttribu
         stopper = Stopper()
         with interruptible(stopper), unchanged_by_errors(self):
             stopper.presses_kept = 0  # there is no model to wait for yet
-            callbacks = CallbackObserver.of(self, X, y, sample_weight)
+            observers = CallbackObserver.of(self, X, y, sample_weight)
             settings = settings_of(self)
             n_jobs = settings.n_jobs
             threads = nullcontext() if n_jobs is None else at_work(n_jobs)
             with threads, stopper.paying(settings.max_kernel_evaluations):
                 X, y = self._validate(X, y, reset=not self._continues())
                 weight = some_weight(sample_weight, X)
-                observers = [] if callbacks is None else [callbacks]
                 fit = self._new_fit(X, self._targets(y, weight), settings, in_step=bool(observers))
                 stopper.limit(settings.max_time)
                 results = self._train(fit, observers, stopper)

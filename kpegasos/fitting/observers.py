@@ -57,14 +57,14 @@ class CallbackObserver:
         self._hook_arguments = {"estimator": estimator, "X": X, "y": y, "metadata": metadata}
 
     @staticmethod
-    def of(estimator: Any, X: Any, y: Any, sample_weight: Any) -> CallbackObserver | None:
-        """Observer for the estimator's callbacks, None if it has none."""
+    def of(estimator: Any, X: Any, y: Any, sample_weight: Any) -> list[CallbackObserver]:
+        """Return an observer for the estimator's callbacks, if it has some."""
         if getattr(estimator, "_skl_callbacks", []):
-            return CallbackObserver(estimator, X, y, sample_weight)
+            return [CallbackObserver(estimator, X, y, sample_weight)]
         begin = getattr(estimator, BEGIN_CALLBACKS, None)
         if begin is not None:  # a meta-estimator may have to know that this fit has no parts
             begin()
-        return None
+        return []
 
     def begin_fit(self, n_checkpoints: int) -> None:
         """Set the callbacks up and tell them that the fit begins."""

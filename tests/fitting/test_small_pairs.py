@@ -160,7 +160,7 @@ def test_observers_see_the_models_of_the_drivers(n_classes, n_left, last, monkey
     for is_alone in (False, True):
         watchers.append(Watcher(last))
         with monkeypatch.context() as patch:
-            patch.setattr(CallbackObserver, "of", lambda *of: watchers[-1])
+            patch.setattr(CallbackObserver, "of", lambda *of: watchers[-1:])
             if is_alone:
                 patch.setattr(training, "small_pairs", lambda fit: None)
             models.append(PegasosSVC(random_state=3, epochs=7).fit(X, y))
