@@ -20,12 +20,14 @@ from kpegasos.solvers.result import History, Result, Results
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
 from kpegasos.utils.boundary import require_shape
-from kpegasos.utils.threads import even_ranges, parallel_for
+from kpegasos.utils.threads import even_ranges, parallel_for, threads_for
 
 #: Pairs of the first call, and how many times as many the next may have.
 _FIRST_CALL, _MOST_GROWTH = 4, 4
 _STATUS = ("", "completed", "tolerance")
 _MOST_STEPS = 2**62
+#: Epochs that dual ascent takes, about.
+_ASCENT_EPOCHS = 20
 #: Columns of numbers by their names in a result.
 _COLUMNS = {
     "objective": small_runs.OBJECTIVE,
@@ -186,17 +188,20 @@ class SmallResults(Results):
         polished : bool, default=False
             Whether dual ascent follows.
         """
-        pairs, sets = self.pairs, None
+        pairs, sizes, sets = self.pairs, np.diff(self._ends), None
+        steps = pairs.points[pairs.kind, -1]
         if polished:
-            sizes = np.zeros(len(pairs.points), dtype=np.int64)
-            sizes[pairs.kind] = np.diff(pairs.ends)
-            sets = np.array([shape_of_sets(size, size) for size in sizes.tolist()])
+            steps = steps + _ASCENT_EPOCHS * sizes
+            of_kinds = np.zeros(len(pairs.points), dtype=np.int64)
+            of_kinds[pairs.kind] = sizes
+            sets = np.array([shape_of_sets(size, size) for size in of_kinds.tolist()])
         part = self._n_done, self._n_done + n_points
         work = partial(self._advance_range, stopper, part, sets)
+        threads = min(threads, threads_for(tuning.MEMORY_WORK * float(sizes @ steps)))
         parallel_for(work, even_ranges(len(self), threads))
         self._n_done += n_points
         # What the constant feature adds to each decision, the square of whose size is the offset.
-        sizes, found = np.diff(self._ends), self._columns["intercept"]
+        found = self._columns["intercept"]
         for size in set(sizes.tolist()):  # as many columns are summed in the order of one
             of_size = np.flatnonzero(sizes == size)
             coefs = self.runs.coef[self._ends[of_size, None] + np.arange(size)]
