@@ -198,6 +198,36 @@ class Evaluated(NamedTuple):
         return w, of_constant if intercept is None else intercept
 
 
+class Factor(ABC):
+    """A matrix Z of as many rows as there are examples, in float64.
+
+    Attributes
+    ----------
+    size : int
+        Its columns.
+    """
+
+    size: int
+
+    @abstractmethod
+    def gram(self, weights: np.ndarray) -> np.ndarray:
+        """``Zᵀ diag(weights) Z`` of shape (size, size).
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_samples,)
+            Non-negative.
+        """
+
+    @abstractmethod
+    def margins(self, vector: np.ndarray) -> np.ndarray:
+        """``Z @ vector``."""
+
+    @abstractmethod
+    def sums(self, coef: np.ndarray) -> np.ndarray:
+        """``Zᵀ @ coef``."""
+
+
 # --- decisions on new examples --------------------------------------------------------------------
 
 
@@ -478,10 +508,41 @@ class RowSource(ABC):
         """Compute kernel rows of some examples, at most `row_capacity`; return a view."""
         raise NotImplementedError(f"{type(self).__name__} holds no kernel rows")
 
+    def block(self, members: np.ndarray) -> KernelView:
+        """Have the kernel matrix of some examples, until rows are asked for again.
+
+        Parameters
+        ----------
+        members : ndarray of int64
+            At most `block_size` examples.
+
+        Returns
+        -------
+        KernelView
+            Of these examples alone, in this order.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no blocks")
+
+    def add_rows(self, members: np.ndarray, increments: np.ndarray, image: np.ndarray) -> None:
+        """Add multiples of kernel rows to an image; the order of each sum is that of the members.
+
+        Parameters
+        ----------
+        members : ndarray of int64
+        increments : ndarray of shape (n_members,), float64
+        image : ndarray of shape (n_samples,), float64
+            Modified in place.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no blocks")
+
     @property
     def largest(self) -> float:
         """No kernel value is larger, B² included."""
         raise NotImplementedError
+
+    def factor_passes(self) -> float:
+        """Return how many passes of single steps cost as much as a system; see `VectorSource`."""
+        return math.inf
 
     def forget(self) -> None:  # noqa: B027
         """Give up what is kept of earlier steps, since an error may have left it half done."""
@@ -491,6 +552,20 @@ class RowSource(ABC):
 
         No further step is made on the rows. Iterates whose images are held can still be evaluated.
         """
+
+
+class VectorSource(RowSource):
+    """Rows of features, whose image is the primal vector: the base of all sources of them."""
+
+    image_kind = "vector"
+
+    @abstractmethod
+    def factor(self) -> Factor | None:
+        """Z with ``K = Z Zᵀ``, if it has so few columns that systems of them can be solved."""
+
+    @abstractmethod
+    def sums(self, columns: np.ndarray) -> np.ndarray:
+        """Primal vector ``Σ columns[j] φ(x_j)``, of shape (image_size,)."""
 
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -710,33 +785,6 @@ class KernelSource(RowSource):
         if self.exact is None:
             return GramDecisions(coef, intercept)
         return KernelDecisions(self.exact, coef, intercept)
-
-    def block(self, members: np.ndarray) -> KernelView:
-        """Have the kernel matrix of some examples, until rows are asked for again.
-
-        Parameters
-        ----------
-        members : ndarray of int64
-            At most `block_size` examples.
-
-        Returns
-        -------
-        KernelView
-            Of these examples alone, in this order.
-        """
-        raise NotImplementedError(f"{type(self).__name__} has no blocks")
-
-    def add_rows(self, members: np.ndarray, increments: np.ndarray, image: np.ndarray) -> None:
-        """Add multiples of kernel rows to an image; the order of each sum is that of the members.
-
-        Parameters
-        ----------
-        members : ndarray of int64
-        increments : ndarray of shape (n_members,), float64
-        image : ndarray of shape (n_samples,), float64
-            Modified in place.
-        """
-        raise NotImplementedError(f"{type(self).__name__} has no blocks")
 
     def close(self) -> None:
         """Give back what was granted."""

@@ -20,8 +20,9 @@ from kpegasos.kernels.matrix import squared_norms_of
 from kpegasos.rows.base import (
     Decisions,
     Evaluated,
-    RowSource,
+    Factor,
     Steps,
+    VectorSource,
     new_rows,
     run_loop,
 )
@@ -47,7 +48,7 @@ from kpegasos.utils.validation import (
 # --- factors --------------------------------------------------------------------------------------
 
 
-class HeldFactor:
+class HeldFactor(Factor):
     """Z as an array, without what is zero; of no more features than rows.
 
     Parameters
@@ -110,7 +111,7 @@ def _scale(rows: Any, roots: np.ndarray, out: np.ndarray) -> None:
     np.multiply(dense, roots[:, None], out=out)
 
 
-class StreamedFactor:
+class StreamedFactor(Factor):
     """Z a part at a time.
 
     Parameters
@@ -151,10 +152,6 @@ class StreamedFactor:
         return self._rows.sums(coef)
 
 
-#: A matrix Z of as many rows as there are examples, in float64, with ``K = Z Zᵀ``.
-Factor = HeldFactor | StreamedFactor
-
-
 # --- rows -----------------------------------------------------------------------------------------
 
 
@@ -167,7 +164,7 @@ def longest_row(X: Any, largest: float) -> float:
     return math.sqrt(n_values) * largest
 
 
-class FeatureRows(RowSource, unchanging=True):
+class FeatureRows(VectorSource, unchanging=True):
     """Rows of a dense or CSR matrix.
 
     Parameters
@@ -183,8 +180,6 @@ class FeatureRows(RowSource, unchanging=True):
     canonical : bool, default=False
         Whether X is known to come from `canonical_rows`, so that its indices need no check.
     """
-
-    image_kind = "vector"
 
     def __init__(
         self,

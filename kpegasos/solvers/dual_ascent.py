@@ -38,8 +38,7 @@ from kpegasos.core.state import (
 )
 from kpegasos.losses import is_hinge
 from kpegasos.losses.base import bests
-from kpegasos.rows.base import Algorithm, Evaluated, RowSource
-from kpegasos.rows.features import Factor, FeatureRows
+from kpegasos.rows.base import Algorithm, Evaluated, Factor, RowSource, VectorSource
 from kpegasos.solvers.driver import SolverRun, run_to_end
 from kpegasos.solvers.pegasos import PegasosRun, check_task
 from kpegasos.solvers.result import Result
@@ -292,7 +291,7 @@ class InteriorPointAscent(DualAscent):
     rounding leaves these without success, single coordinates go on.
     """
 
-    rows: FeatureRows
+    rows: VectorSource
     _newton: NewtonSteps | None = None
     _failed = False
 

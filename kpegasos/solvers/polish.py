@@ -47,8 +47,7 @@ from kpegasos.core.working_sets import (
 )
 from kpegasos.losses import is_hinge
 from kpegasos.losses.base import FLATTEST, bests, pulls
-from kpegasos.rows.base import Evaluated, KernelSource, RowSource, holds_sets
-from kpegasos.rows.features import FeatureRows
+from kpegasos.rows.base import Evaluated, RowSource, holds_sets
 from kpegasos.solvers.dual_ascent import INDEFINITE, DualAscent, InteriorPointAscent
 from kpegasos.solvers.pegasos import PegasosRun
 from kpegasos.solvers.result import Result
@@ -107,7 +106,7 @@ def ascent_after(
         if holds_sets(run.rows):
             # Where kernel rows are held, working sets of them are worth more than single ones.
             kind = WorkingSetAscent
-        elif is_hinge(run.problem.loss) and isinstance(run.rows, FeatureRows):
+        elif is_hinge(run.problem.loss) and run.rows.factor_passes() < math.inf:
             # Newton's steps are those of a quadratic dual in a box.
             kind = InteriorPointAscent
     ascent = kind.after(run, max_epochs=max_epochs)
@@ -250,12 +249,12 @@ class Blocks:
         self._problem, self._state, self._order = problem, state, order
         self._examples, self._n_added = problem.examples, 0
 
-    def choose(self, rows: KernelSource) -> np.ndarray:
+    def choose(self, rows: RowSource) -> np.ndarray:
         """Choose the next block, in increasing order; empty where working sets do better.
 
         Parameters
         ----------
-        rows : KernelSource
+        rows : RowSource
             Those of the ascent, here and below: they may be made anew in between.
         """
         size, n_coefs = rows.block_size, int(np.count_nonzero(self._state.alpha))
@@ -280,13 +279,13 @@ class Blocks:
         return np.asarray(violation > _COUNTS * average)
 
     def solve(
-        self, rows: KernelSource, members: np.ndarray, parameters: LoopParameters, gap: float
+        self, rows: RowSource, members: np.ndarray, parameters: LoopParameters, gap: float
     ) -> np.ndarray:
         """Return the coefficients of a block that maximise the dual, nearly; none if it is no use.
 
         Parameters
         ----------
-        rows : KernelSource
+        rows : RowSource
         members : ndarray of int64
         parameters : LoopParameters
         gap : float
@@ -313,7 +312,7 @@ class Blocks:
         return bool(np.count_nonzero(bounded) >= _BOUNDED * own.size)
 
     def add(
-        self, rows: KernelSource, members: np.ndarray, alpha: np.ndarray, stopper: Stopper
+        self, rows: RowSource, members: np.ndarray, alpha: np.ndarray, stopper: Stopper
     ) -> str | None:
         """Give a block its coefficients, and add its rows to the margins; part by part.
 
@@ -321,7 +320,7 @@ class Blocks:
 
         Parameters
         ----------
-        rows : KernelSource
+        rows : RowSource
         members : ndarray of int64
         alpha : ndarray of shape (n_members,)
         stopper : Stopper
@@ -347,7 +346,6 @@ class Blocks:
 class WorkingSetAscent(DualAscent):
     """Dual ascent over blocks, if there are many examples, and over working sets."""
 
-    rows: KernelSource
     _idle_rounds = 0
     _largest_dual = -math.inf
 
