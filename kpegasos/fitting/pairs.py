@@ -733,10 +733,12 @@ class KernelRows:
             order = np.concatenate(_members_by_class(pairs))
             place = np.empty_like(order)
             place[order] = np.arange(order.size)
-            self._pairs = pairs.renamed(place)
+            pairs = pairs.renamed(place)
         values = KernelMatrix(self._kernel, self._X, order, row_dtype=self._dtype)
         constant = constant_of(self._settings, pairs, values.diagonal)
+        # Together at the end: what is cut short leaves places of the rows as they were.
         self.whole = GramRows.from_values(values, intercept_scaling=constant)
+        self._pairs = pairs
 
     def __call__(self, pair: Pair, n_at_once: int, brief: bool) -> RowSource:
         """Make the rows of a pair.

@@ -156,7 +156,7 @@ class KernelMatrix:
         self._packed: PackedKernel | None = None
         # Our own have a nominal pace, so that parts of values, and with them last bits, follow no
         # clock.
-        n_entries = self.row_bytes // self.X.dtype.itemsize
+        n_entries = self.X.nnz / max(1, self.X.shape[0]) if self.is_sparse else self.X.shape[1]
         self.pace = Pace() if foreign else Pace(1e-8 + 1e-10 * n_entries)
         self._choose_dtypes(np.dtype(dtypes["row_dtype"] or self.X.dtype), dtypes["work_dtype"])
 

@@ -355,10 +355,10 @@ class TiledSteps:
         A loop over them counts those whose rows are held as hits.
         """
         cache, size = self._cache, members.size
+        matrix = self._values.block(members, members)
         cache.evaluations += size**2
-        slots = cache.view.slots[members]
+        slots, norms = cache.view.slots[members], cache.view.squared_norms[members]
         ticks = np.where(slots >= 0, cache.view.ticks[slots], -1)
-        norms, matrix = cache.view.squared_norms[members], self._values.block(members, members)
         return KernelView.of(matrix, np.arange(size), ticks, norms, cache.view.kernel_offset)
 
     def _add(

@@ -226,6 +226,7 @@ def _square(gram: Any) -> np.ndarray:
         array = np.asarray(gram)
     except (TypeError, ValueError):
         array = np.empty(0)
-    if array.ndim != 2 or array.shape[0] != array.shape[1] or array.dtype.kind not in "iuf":
+    is_square = array.ndim == 2 and array.shape[0] == array.shape[1] > 0
+    if not is_square or array.dtype.kind not in "iuf":
         raise ValueError(f"gram must be a square matrix of numbers, got {shown(gram)} instead")
     return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)

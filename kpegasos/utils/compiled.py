@@ -356,6 +356,9 @@ class _SourceCache:
         except OSError:  # a full disk, for one
             _say_that_nothing_is_kept()
 
+    def flush(self) -> None:
+        """Keep what there is, when numba recompiles: it is of the sources as they are."""
+
 
 class _Files:
     """The compiled code of one function: a file for each set of types, whole or not there at all.

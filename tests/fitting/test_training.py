@@ -9,14 +9,15 @@ import numpy as np
 import pytest
 from models import assert_same_model
 from sklearn.base import clone
-from sklearn.datasets import make_classification
+from sklearn.datasets import make_blobs, make_classification
 from sklearn.exceptions import ConvergenceWarning
 
 from kpegasos import LinearPegasosSVC, PairwiseKernel, PegasosSVC
 from kpegasos.rows.cached import CachedRows
+from kpegasos.rows.gram import GramRows
 from kpegasos.solvers import driver, stopping
 from kpegasos.solvers.dual_ascent import DualAscent
-from kpegasos.utils.patience import Counter, counting
+from kpegasos.utils.patience import Counter, CutShort, counting
 
 #: Most of the work is that of the first pair.
 SIZES = (700, 500, 60, 60, 150, 150)
@@ -188,3 +189,19 @@ def test_a_solver_of_ones_own_polishes_every_pair_in_place_of_ours(Estimator, n_
     assert np.max(model.relative_gap_) <= 1e-3
     assert len(polished) == model.intercept_.size
     assert clone(model).polish is Own
+
+
+def test_matrix_that_is_cut_short_leaves_each_pair_its_rows(monkeypatch):
+    X, y = make_blobs(90, centers=3, cluster_std=4.0, random_state=0)  # classes in no order
+    expected = PegasosSVC(random_state=0).fit(X, y)
+    from_values, calls = GramRows.from_values, []
+
+    def first_cut(*values, **options):
+        calls.append(values)
+        if len(calls) == 1:
+            raise CutShort
+        return from_values(*values, **options)
+
+    monkeypatch.setattr(GramRows, "from_values", first_cut)
+    assert_same_model(PegasosSVC(random_state=0).fit(X, y), expected, X)
+    assert len(calls) == 4  # of all, and of each pair
