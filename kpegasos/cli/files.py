@@ -76,7 +76,7 @@ def as_labels(y: NDArray[Any]) -> NDArray[Any]:
 
 
 def _is_whole(y: NDArray[Any]) -> NDArray[np.bool_]:
-    """Tell which numbers are whole, and not beyond those that float64 has one by one."""
+    """Return which numbers are whole, and not beyond those that float64 has one by one."""
     return (np.floor(y) == y) & (np.abs(y) <= 2**53)
 
 
@@ -346,7 +346,7 @@ def read_model(path: str, n_features: int | None = None) -> tuple[Any, list[int]
 
 
 def _is_of_header(line: bytes) -> bool:
-    """Tell whether a line may name a fact of LIBSVM's; rows of data begin with numbers."""
+    """Check whether a line may name a fact of LIBSVM's; rows of data begin with numbers."""
     return line.lstrip()[:1].isalpha() and line.split() != [b"SV"]
 
 

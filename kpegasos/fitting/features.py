@@ -117,7 +117,7 @@ def _most_weights(X: sparse.csr_matrix, pairs: Pairs) -> int:
 
 
 def warn_of_many_weights(n_classes: int, n_features: int, n_kept: int | None = None) -> None:
-    """Say so if the weights of all pairs of classes take much memory.
+    """Warn if the weights of all pairs of classes take much memory.
 
     Parameters
     ----------

@@ -144,7 +144,7 @@ def origin_of(parameters: dict[str, Any], data: list[Any], kernel: Any = None) -
 
 
 def is_same_origin(one: Origin, other: Any) -> bool:
-    """Tell whether two problems are one: of functions and objects, if they are, or equal by ``==``.
+    """Check whether two problems are one: functions and objects are the same, or equal by ``==``.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def is_same_origin(one: Origin, other: Any) -> bool:
 
 
 def _is_plain(value: Any) -> bool:
-    """Tell whether a parameter is known by its value: a number, a name, a collection of them."""
+    """Check whether a parameter is known by its value: a number, a name, a collection of them."""
     if type(value) in (list, tuple, dict):
         parts = [*value, *value.values()] if isinstance(value, dict) else value
         return all(map(_is_plain, parts))

@@ -72,7 +72,7 @@ class CallbackObserver:
         self._fit.call_on_fit_task_begin(**self._hook_arguments)
 
     def begin_checkpoint(self) -> None:
-        """Tell the callbacks that the way to a checkpoint begins."""
+        """Report to the callbacks that the way to a checkpoint begins."""
         self._checkpoint = self._fit.subcontext(task_name="checkpoint")
         self._checkpoint.call_on_fit_task_begin(**self._hook_arguments)
 
@@ -84,7 +84,7 @@ class CallbackObserver:
         return bool(stop)
 
     def end_fit(self) -> None:
-        """Tell the callbacks that the fit has ended."""
+        """Report to the callbacks that the fit has ended."""
         self._fit.call_on_fit_task_end(**self._hook_arguments)
 
 

@@ -105,7 +105,7 @@ class Pairs:
         return replace(self, members=place[self.members])
 
     def spawn_keys(self, numbers: Iterable[int]) -> list[tuple[int, ...]]:
-        """Tell draws of some pairs from those of others; a single one has those of `pegasos`."""
+        """Return a key of the draws of each pair; a single one has those of `pegasos`."""
         return [(number,) if self.lam.size > 1 else () for number in numbers]
 
     def members_of(self, number: int) -> np.ndarray:
@@ -372,7 +372,7 @@ def one_vs_rest_bounds(
 
 
 def is_decided(least: np.ndarray, most: np.ndarray) -> np.ndarray:
-    """Tell where all values within bounds have the same first largest; of shape (n_samples,).
+    """Return where all values within bounds have the same first largest; of shape (n_samples,).
 
     Parameters
     ----------
@@ -567,8 +567,8 @@ class Numbers(NamedTuple):
 # --- the kernel rows of a pair ---
 
 
-#: Of a free intercept: about twice what the penalty of a move by the size of a target may come to,
-#: relative to what that move may save in losses.
+#: Moving a free intercept by the size of a target costs a penalty of at most half this share of
+#: what the move may save in losses.
 _MOVE = 0.1
 
 

@@ -396,5 +396,5 @@ def unique_classes(classes: Any) -> np.ndarray:
 
 
 def are_numbers(labels: np.ndarray) -> bool:
-    """Tell whether labels are numbers, which are never equal to strings."""
+    """Check whether labels are numbers, which are never equal to strings."""
     return labels.dtype.kind in "biuf"

@@ -169,7 +169,7 @@ class Fit:
         self.seconds_before = stopper.seconds
 
     def _rows_of(self, pair: Pair, n_at_once: int, stopper: Stopper) -> RowSource:
-        """Give rows of a pair; for a brief run if there is reason to stop before they are made."""
+        """Return rows of a pair; for a brief run where there is reason to stop before that."""
         if stopper.reason() not in CUT_SHORT:
             try:
                 with heeding(stopper.lasts):
@@ -211,7 +211,7 @@ class PairTraining:
         self._tell()
 
     def _tell(self) -> None:
-        """Tell what is done of the pair."""
+        """Report what is done of the pair."""
         half = 0.5 if self._fit.settings.polish else 1.0
         if self._ascent is None:
             self._update(self.pair.number, self.run, 0.0, half)
@@ -283,7 +283,7 @@ class PairTraining:
             self._tell()
 
     def _has_no_time(self, run: PegasosRun, turns: Turns) -> bool:
-        """Tell whether time is too short for ascents to move all examples that matter.
+        """Check whether time is too short for ascents to move all examples that matter.
 
         Before it has, the model of an ascent is worse than one of as many seconds of plain steps.
         """
@@ -293,7 +293,7 @@ class PairTraining:
         return turns.seconds_needed(self.pair.number, seconds_of_first_moves(run)) > left
 
     def _is_too_slow(self, ascent: DualAscent) -> bool:
-        """Tell whether too little time is left for an ascent that has begun.
+        """Check whether too little time is left for an ascent that has begun.
 
         Its gap falls about evenly with time, from 1 on. After half of its time little is left for
         plain steps.
@@ -386,7 +386,7 @@ class Turns:
             return number, float(part)
 
     def others_wait(self) -> bool:
-        """Tell whether a pair waits."""
+        """Check whether a pair waits."""
         return bool(self._waiting or self._later)
 
     def leave(self, number: int) -> None:
@@ -646,7 +646,7 @@ def small_pairs(fit: Fit) -> SmallPairs | None:
 
 
 def report_end(name: str, results: Results, stopper: Stopper, fit: Fit) -> None:
-    """Say that a fit has been cut short, or is far from its optimum for a cause that is known.
+    """Warn that a fit has been cut short, or is far from its optimum for a cause that is known.
 
     Parameters
     ----------
@@ -715,7 +715,7 @@ _CENTRE = "scale the features, as StandardScaler does, or set fit_intercept='fre
 
 
 def _remedy(cut: Sequence[Result], fit: Fit) -> str:
-    """Say what brings a fit further."""
+    """Name what brings a fit further."""
     gap = max(result.relative_gap for result in cut)
     if gap > _FAR and (cause := _far_column(fit)):
         return f"; {_CENTRE}, since {cause}"
@@ -732,7 +732,7 @@ def _remedy(cut: Sequence[Result], fit: Fit) -> str:
 
 
 def _where(results: Sequence[Result], fit: Fit) -> str:
-    """Tell how far the worst of some results has come."""
+    """Describe how far the worst of some results has come."""
     worst, n_pairs = max(results, key=lambda result: result.relative_gap), len(fit.pairs)
     place = (
         f"in {len(results)} of {n_pairs} pairs" if n_pairs > 1 else f"after {worst.n_steps} steps"
@@ -745,7 +745,7 @@ def _where(results: Sequence[Result], fit: Fit) -> str:
 
 
 def _less_rounding(result: Result, fit: Fit) -> str:
-    """Say what would leave less rounding of a result, if anything would."""
+    """Name what would leave less rounding of a result, if anything would."""
     offset = fit.pairs.offset
     if _EPS * abs(offset) > 0.1 * result.rounding:
         return f" beside targets of about {offset:.4g} (subtract that from y)"
@@ -760,7 +760,7 @@ _LARGE = 7.0
 
 
 def _of_large_features(X: Any, results: Results, batch_size: int) -> str:
-    """Say, with the cure, that features are large and a model is far from its optimum, if so.
+    """Describe, with the cure, large features behind a model far from its optimum, if so.
 
     That is after an epoch or more. Pegasos' suboptimality grows with the largest squared length of
     a row; the certificate tells that it is far from the optimum, and the size of the features why.
@@ -789,7 +789,7 @@ _HIDES = 0.95
 
 
 def _of_hidden_columns(X: Any, kernel: Any) -> str:
-    """Say, with the cure, that one column makes nearly all distances of a kernel, if so."""
+    """Name, with the cure, a column that makes nearly all distances of a kernel, if any."""
     if not isinstance(kernel, str) or kernel not in ("rbf", "laplacian") or sparse.issparse(X):
         return ""
     variances = X[:: max(1, X.shape[0] // 4096)].var(axis=0, dtype=np.float64)  # of some rows
@@ -838,7 +838,7 @@ def _far_column(fit: Fit) -> str:
 
 
 def _lacks_intercept(result: Result, problem: Problem) -> bool:
-    """Tell whether a model has learnt little, and multiples of it with an intercept far more.
+    """Check whether a model has learnt little, and multiples of it with an intercept far more.
 
     Of a small w rounding and ``tol`` may have chosen the sign.
     """
@@ -857,7 +857,7 @@ def _lacks_intercept(result: Result, problem: Problem) -> bool:
 
 
 def _of_far_column(results: Results, fit: Fit) -> str:
-    """Say, with the cure, that a linear model learns little as its intercept costs much, if so."""
+    """Name, with the cure, a column whose intercept costs too much to learn from, if any."""
     batch, cause = fit.settings.options.batch_size, _far_column(fit)
     for pair, result in zip(fit.pairs, results, strict=True) if cause else ():
         has_epoch = fit.settings.polish or result.n_steps * batch >= pair.problem.y.size
@@ -871,7 +871,7 @@ _TIMIDITY = 10.0
 
 
 def _of_targets(problem: Problem, result: Result) -> str:
-    """Say, with the cure, that the size of the targets leaves nothing to be learnt, if so."""
+    """Describe, with the cure, targets whose size leaves nothing to be learnt, if so."""
     y, middle = problem.y, np.median(result.margins)
     farther = middle + _TIMIDITY * (result.margins - middle)
     if np.ptp(y) == 0.0 or result.status in CUT_SHORT:

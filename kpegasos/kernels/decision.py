@@ -79,7 +79,7 @@ def _can_be_kept(kernel: Kernel, support_vectors: Any, coefs: np.ndarray) -> boo
 
 #: Support vectors of one tile. It is fixed, as sums over a tile are rounded together.
 _TILE_VECTORS = 512
-#: Rows of one: 64 rows x 1,024 vectors took 10% more time, for other features too.
+#: Rows of one tile: 64 rows x 1,024 vectors took 10% more time.
 _TILE_ROWS = 256
 #: Bytes of given kernel values that are gathered at a time.
 _GATHERED = 64 * tuning.MEBIBYTE

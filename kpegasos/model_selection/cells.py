@@ -275,7 +275,7 @@ class Surface:
             self.on_kernel(outcome)
 
     def tell_cells(self, n_cells: float) -> None:
-        """Tell how many cells have just been done."""
+        """Report how many cells have just been done."""
         with self._lock:
             self.on_cells(n_cells)
 

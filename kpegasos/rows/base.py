@@ -436,8 +436,8 @@ class RowSource(ABC):
         The kernel value of examples i and j is off by ``rounding[i] + rounding[j]`` at the most; 0
         where values, or features, are the problem itself.
     tolerated_error : float
-        Error of a kernel value for which the kernel is not blamed, although the certificate takes
-        the values as they are.
+        Error of kernel values up to which a contradiction is rounding, and no sign of a kernel that
+        is indefinite.
     """
 
     image_kind: str = "margins"

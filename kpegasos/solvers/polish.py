@@ -314,7 +314,7 @@ class Blocks:
     def add(
         self, rows: RowSource, members: np.ndarray, alpha: np.ndarray, stopper: Stopper
     ) -> str | None:
-        """Give a block its coefficients, and add its rows to the margins; part by part.
+        """Write the coefficients of a block, and add its rows to the margins; part by part.
 
         Returns the stopper's reason if that came first; coefficients and margins agree.
 

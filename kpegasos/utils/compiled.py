@@ -263,7 +263,7 @@ def _whole() -> Iterator[None]:
 
 @contextmanager
 def _heralded() -> Iterator[None]:
-    """Say that numba compiles, if that takes longer than nobody would notice."""
+    """Print that numba compiles, if that takes longer than nobody would notice."""
     timer = threading.Timer(_SILENT, _tell)
     timer.daemon = True
     if _may_tell():
@@ -287,7 +287,7 @@ def _tell() -> None:
 
 
 def _may_tell() -> bool:
-    """Tell whether somebody reads: not of a worker process, nor where the environment says so."""
+    """Check whether somebody reads: not of a worker process, nor where the environment says so."""
     return (
         os.environ.get("KPEGASOS_QUIET", "0") in ("", "0")
         and multiprocessing.current_process().name == "MainProcess"
@@ -432,7 +432,7 @@ def _compiler() -> str:
 
 
 def _are_of(rooms: frozenset[str], sig: Any) -> bool:
-    """Tell whether all named tuples of a signature, and within them, are of some rooms."""
+    """Check whether all named tuples of a signature, and within them, are of some rooms."""
     for kind in getattr(sig, "args", sig):
         own = getattr(kind, "instance_class", None)
         if own is not None and _room_of(own) not in rooms:
