@@ -504,6 +504,9 @@ class RowSource(ABC):
         """
         return evaluated
 
+    def prepare(self) -> None:  # noqa: B027
+        """Have what projection and dual ascent need, before a step is begun."""
+
     def ensure_rows(self, members: np.ndarray, t: int) -> KernelView:
         """Compute kernel rows of some examples, at most `row_capacity`; return a view."""
         raise NotImplementedError(f"{type(self).__name__} holds no kernel rows")

@@ -216,6 +216,10 @@ class FeatureRows(VectorSource, unchanging=True):
         """View with ``‖x‖²``, which projection and dual ascent need."""
         return self._make_view(self.squared_norms())
 
+    def prepare(self) -> None:
+        """Have ``‖x‖²`` ready."""
+        _ = self._normed_view
+
     def advance(self, steps: Steps, draws: np.ndarray, stop: int) -> None:
         """Run the loop over ``draws[:stop]``."""
         has_no_norms = steps.algorithm.from_zero and not steps.parameters.projection

@@ -482,6 +482,9 @@ class SolverRun(ABC):
         #: That of the last record, as computed.
         self._gap = np.inf
         state.evaluations += claim_construction(rows)
+        if options.projection or not self.algorithm.from_zero:
+            with alone_with(rows):
+                rows.prepare()
 
     # --- what solvers differ in ---
 

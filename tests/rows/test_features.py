@@ -6,6 +6,7 @@ from covering import each_pair
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
+from kpegasos import linear_rows, make_problem, pegasos
 from kpegasos.rows.features import FeatureRows
 from kpegasos.utils import threads as threads_module
 from kpegasos.utils import tuning
@@ -38,3 +39,18 @@ def test_sparse_margins_of_any_rows(dtype, index_dtype, threads, some, monkeypat
     vectors = RNG.integers(-5, 6, (31, 2)).astype(float)
     expected = DENSE[members] @ vectors[:-1] + 2.0 * vectors[-1]
     assert_array_equal(rows.margins(vectors), expected)
+
+
+def test_norms_that_fail_leave_a_state_that_is_gone_on_from(monkeypatch):
+    problem, rows = make_problem(Y[:60].astype(float), lam=0.1), linear_rows(DENSE[:60])
+    options = {"epochs": 1, "projection": True}
+    first = pegasos(problem, rows, random_state=0, **options)
+
+    def fail(rows):
+        raise MemoryError
+
+    monkeypatch.setattr(FeatureRows, "squared_norms", fail)
+    with pytest.raises(MemoryError):
+        pegasos(problem, linear_rows(DENSE[:60]), state=first.state, **options)
+    monkeypatch.undo()
+    assert pegasos(problem, rows, state=first.state, **options).n_steps == 120
