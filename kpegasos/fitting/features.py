@@ -1,8 +1,8 @@
-"""The rows of features of each pair, and the weights that come of them.
+"""The feature rows of each pair of classes, and the weights of the model.
 
-A run keeps a few numbers for each column, evaluates and copies them. The examples of two of many
-classes have entries in some of the columns, so a run is over those alone; so are its weights, of
-which a matrix over all columns and pairs would hold little but zeros.
+A run keeps, evaluates and copies a few numbers for each column. The examples of two of many classes
+have entries in some of the columns only, so a run leaves out the others. A matrix of the weights of
+all pairs would then be nearly all zeros, so it may be sparse.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from kpegasos.solvers.result import Results
 from kpegasos.utils import tuning
 from kpegasos.utils.validation import check_magnitude, over_columns, used_columns, warn_caller
 
-#: Columns are left out if so many times as many are there as are used.
+#: A run leaves out unused columns if X has at least this many times the used ones.
 _FEW = 2
-#: Weights that are an array, whatever is zero among them, and weights that a warning is due for.
+#: Bytes up to which weights are always an array, and bytes beyond which a warning is due.
 _DENSE_BYTES, _MANY_BYTES = 64 * tuning.MEBIBYTE, 256 * tuning.MEBIBYTE
 
 
@@ -37,8 +37,9 @@ class PairFeatures:
     Attributes
     ----------
     centre : ndarray of shape (n_features,) or None
-        What is taken off the rows first, if anything is, as in `kpegasos.fitting.pairs.KernelRows`.
+        What is subtracted from the rows, as in `kpegasos.fitting.pairs.KernelRows`.
     is_costly : bool
+        False, as feature rows need no kernel values.
     """
 
     is_costly = False
@@ -52,7 +53,7 @@ class PairFeatures:
         if settings.free_intercept:
             squared_norms = FeatureRows(X, canonical=True).squared_norms()
             self._scaling = constant_of(settings, pairs, squared_norms)
-        #: Columns of the pairs whose runs are not over all.
+        #: Used columns of the pairs that leave out the others.
         self._columns: dict[int, np.ndarray] = {}
         n_classes = int(pairs.second.max()) + 1
         n_kept = _most_weights(X, pairs) if sparse.issparse(X) and n_classes > 2 else None
@@ -60,7 +61,7 @@ class PairFeatures:
 
     @property
     def is_double(self) -> bool:
-        """Whether features have the digits of float64."""
+        """Whether features are float64."""
         return bool(self._X.dtype == np.float64)
 
     def __call__(self, pair: Pair, n_at_once: int, brief: bool) -> FeatureRows:
@@ -81,7 +82,7 @@ class PairFeatures:
         )
 
     def weights(self, results: Results) -> Any:
-        """Return weights of all pairs: an array or, if that takes less than half of one, sparse.
+        """Return weights of all pairs: an array, or sparse if that takes less than half of one.
 
         Parameters
         ----------
@@ -91,8 +92,8 @@ class PairFeatures:
         Returns
         -------
         ndarray, csc_matrix or csr_matrix of shape (n_pairs, n_features)
-            CSC, of which SciPy's products take the transpose as it is, unless most columns are
-            empty.
+            CSR with at most one weight a feature; else CSC, whose transpose SciPy multiplies
+            without conversion.
         """
         w, n_features = results.column("w"), self._X.shape[1]
         if not self._columns:
@@ -109,7 +110,7 @@ class PairFeatures:
 
 
 def _most_weights(X: sparse.csr_matrix, pairs: Pairs) -> int:
-    """Bound how many weights of all pairs are not zero."""
+    """Bound the number of non-zero weights of all pairs."""
     with_first = [pairs[number] for number in np.flatnonzero(pairs.first == 0).tolist()]
     first = with_first[0].members[with_first[0].problem.y > 0.0]
     classes = [first, *(pair.members[pair.problem.y < 0.0] for pair in with_first)]
@@ -123,7 +124,7 @@ def warn_of_many_weights(n_classes: int, n_features: int, n_kept: int | None = N
     ----------
     n_classes, n_features : int
     n_kept : int, default=None
-        Weights that are not zero at the most; all of them if None.
+        Bound on the non-zero weights; all weights if None.
 
     Warns
     -----

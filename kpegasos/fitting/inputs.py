@@ -1,8 +1,8 @@
 """Check what a fit is given: parameters, rows, targets and weights.
 
-Every parameter is checked here, and nowhere else. scikit-learn admits every kind of number; beyond
-this module there are ``int``, ``float`` and ``None`` only, so that no loop is compiled for, or
-overflows in, a NumPy scalar of 16 bits.
+Every parameter but ``random_state`` is checked here, and nowhere else. scikit-learn admits every
+kind of number. Beyond this module there are ``int``, ``float`` and ``None`` only, so that no loop
+is compiled for, or overflows in, a NumPy scalar of 16 bits.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ from kpegasos.utils.validation import (
 POLISH_TOL = 1e-3
 #: Epochs of a plain fit with ``epochs="auto"``.
 AUTO_EPOCHS = 20.0
-#: Epochs, and the most draws, of the run that `polish` goes on from: it finds sooner what a longer
-#: run would find.
+#: Epochs, and the most draws, of the run before `polish`, which finds sooner what a longer run
+#: would find.
 POLISH_EPOCHS, POLISH_DRAWS = 0.5, 512
-#: The most draws where kernel values are costly: rows of random examples are asked for in vain.
+#: The most draws where kernel values are costly: most rows of random examples are wasted.
 COSTLY_DRAWS = 16
-#: Kernel values of a budget, over those of the whole matrix, from which on they may do for a gap.
+#: Share of the kernel matrix from which on a budget may be enough for a certified gap.
 ENOUGH_OF_MATRIX = 0.125
-#: Of polynomials: LIBSVM's, far beyond any use.
+#: The largest degree of a polynomial kernel in LIBSVM.
 LARGEST_DEGREE = 2**31 - 1
 
 
@@ -81,21 +81,21 @@ class Settings:
         ``tol`` is the certified relative gap at which to stop.
     n_steps : int or None
     epochs : float
-        Unless they are shortened; see `epochs_of`.
+        Those of a run that is not shortened; see `epochs_of`.
     shortened : bool
-        Whether epochs are left to us, and `polish` takes over soon.
+        Whether ``epochs`` is "auto" and `polish` takes over early.
     checkpoints : str, sequence of int or None
     polish : bool or type
-        A solver in place of our own.
+        A type is a solver in place of ours.
     warm_start, verbose : bool
     n_jobs : int or None
     loss : Loss
     free_intercept : bool
         Whether the intercept is not regularised.
     counts : bool
-        Whether coefficients of a run are numbers of violations.
+        Whether the coefficients of a run are counts of violations.
     own : dict
-        Plain parameters of the estimator by their names, those that others do not have among them.
+        All checked parameters of the estimator, by name.
     """
 
     options: PegasosOptions
@@ -119,12 +119,12 @@ class Settings:
     own: dict[str, Any]
 
     def epochs_of(self, n_samples: int, *, n_values: float = 0.0, is_costly: bool = False) -> float:
-        """Epochs of a Pegasos run over so many examples, whose kernel values may be costly.
+        """Return the epochs of a Pegasos run over so many examples.
 
-        All runs of the fit together may ask for ``n_values`` different values.
+        All runs of the fit together may ask for ``n_values`` different kernel values.
         """
         budget = self.max_kernel_evaluations
-        # Rows of random examples make more of a budget that is not enough for a certificate.
+        # Plain steps make more of a budget that is too small for a certificate.
         if self.shortened and (budget is None or budget >= ENOUGH_OF_MATRIX * n_values):
             return min(POLISH_EPOCHS, (COSTLY_DRAWS if is_costly else POLISH_DRAWS) / n_samples)
         return self.epochs
@@ -135,7 +135,7 @@ def _choice(*names: str) -> Callable[[str, Any], Any]:
 
 
 def _name_or(check: Callable[..., Any], *names: str, **limits: Any) -> Callable[[str, Any], Any]:
-    """Return a check of what is a name, or else a number."""
+    """Return a check for one of some names, or else for what ``check`` takes."""
 
     def checked(parameter: str, value: Any) -> Any:
         if isinstance(value, str):
@@ -183,7 +183,7 @@ def _as_checkpoints(name: str, value: Any) -> Any:
 
 
 _POSITIVE = partial(as_number, positive=True)
-#: How each parameter is checked. Losses and random states are where they are used.
+#: How each parameter is checked; losses are by `make_loss`.
 _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "C": as_cost,
     "lam": _perhaps(as_number, least=SMALLEST, most=LARGEST),
@@ -220,7 +220,7 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
 
 @cache
 def _defaults(kind: Any) -> dict[str, Any]:
-    """Parameters of the package's own constructor, with their defaults, which need no check."""
+    """Return parameters of the package's own constructor with their defaults, which are valid."""
     own: Any = next(
         each
         for each in kind.__mro__
@@ -232,7 +232,7 @@ def _defaults(kind: Any) -> dict[str, Any]:
 def _plain_parameters(estimator: Any) -> dict[str, Any]:
     """Return the parameters of an estimator by their names, each of them checked.
 
-    They are read as attributes: the constructor of a subclass may pass on some of them.
+    They are read as attributes, since the constructor of a subclass may lack some of them.
     """
     kind: Any = type(estimator)
     defaults = _defaults(kind)
@@ -243,7 +243,7 @@ def _plain_parameters(estimator: Any) -> dict[str, Any]:
     return plain
 
 
-#: Parameters that are settings as they are; None where an estimator does not have them.
+#: Parameters that become settings unchanged; None where an estimator lacks them.
 _AS_THEY_ARE = (
     "C", "lam", "n_steps", "checkpoints", "polish", "warm_start", "verbose", "max_time",
     "max_kernel_evaluations", "n_jobs",
@@ -251,7 +251,7 @@ _AS_THEY_ARE = (
 
 
 def settings_of(estimator: Any) -> Settings:
-    """Plain parameters of an estimator.
+    """Check the parameters of an estimator, and return its settings.
 
     Raises
     ------
@@ -289,7 +289,7 @@ def settings_of(estimator: Any) -> Settings:
 
 
 def checked_weight(sample_weight: Any, X: Any) -> np.ndarray:
-    """Check weights of the rows of X: a non-negative float64 number for each, ones if None."""
+    """Return checked weights of the rows of X: non-negative float64 numbers, ones if None."""
     if sample_weight is None:
         return np.ones(X.shape[0])
     refuse_masked("sample_weight", sample_weight)
@@ -327,8 +327,8 @@ def validated_rows(
     Parameters
     ----------
     estimator : BaseEstimator
-        Which learns number and names of the features if ``reset``, else they must be its own. Of a
-        regressor y are numbers, else labels of classes.
+        It learns number and names of the features if ``reset``, else they must be its own. A
+        regressor takes numbers as y, a classifier labels.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
     y : array-like of shape (n_samples,), default="no_validation"
     reset : bool
@@ -342,7 +342,7 @@ def validated_rows(
     refuse_times("X", X)
     is_sparse = sparse.issparse(X) and accept_sparse
     if is_sparse:
-        X = canonical_rows(X)  # before scikit-learn touches it, which trusts indices
+        X = canonical_rows(X)  # before scikit-learn sees it, which trusts its indices
     if not (labels or y is None or alone):
         y = numbers_of(y)
     kinds: dict[str, Any] = {
@@ -362,12 +362,12 @@ def validated_rows(
 
 
 def _is_absent(y: Any) -> bool:
-    """Check whether there are no targets, by scikit-learn's word for that."""
+    """Check whether y is scikit-learn's word for no targets."""
     return isinstance(y, str) and y == "no_validation"
 
 
 def _is_ready(X: Any) -> bool:
-    """Check whether X is an array as loops want it, so that scikit-learn need not look at it."""
+    """Check whether X is an array as loops want it, so that scikit-learn need not check it."""
     if type(X) is not np.ndarray or X.ndim != 2 or X.dtype not in (np.float64, np.float32):
         return False
     return X.flags.c_contiguous and X.size > 0 and bool(np.isfinite(X).all())
@@ -381,7 +381,7 @@ def _is_ready_for(X: np.ndarray, y: Any) -> bool:
 
 
 def _is_known(estimator: Any, X: np.ndarray, reset: bool) -> bool:
-    """Check whether an estimator has seen as many features without names, or learns that it has."""
+    """Check that an estimator knows as many features without names; if ``reset``, it learns so."""
     if reset:
         estimator.n_features_in_ = X.shape[1]
         vars(estimator).pop("feature_names_in_", None)
@@ -390,7 +390,7 @@ def _is_known(estimator: Any, X: np.ndarray, reset: bool) -> bool:
 
 
 def validated_objects(estimator: Any, X: Any, y: Any = "no_validation") -> Any:
-    """Return X as an array of objects that a kernel takes as they are (and y).
+    """Return X as an array of objects, which are left as they are (and y).
 
     Parameters
     ----------
@@ -414,7 +414,7 @@ def validated_objects(estimator: Any, X: Any, y: Any = "no_validation") -> Any:
 
 
 def _sortable(y: np.ndarray) -> np.ndarray:
-    """Return labels, which have to have an order."""
+    """Return labels, or raise an error if they have no order."""
     y = plain_labels(y)
     if y.dtype.kind == "O":
         sorted_labels("y", y)
@@ -441,7 +441,7 @@ def _told(error: Exception, X: Any, kinds: dict[str, Any], estimator: Any) -> Ex
 
 
 def some_weight(sample_weight: Any, X: Any) -> np.ndarray:
-    """Return weights of the examples, not all of them zero."""
+    """Return checked weights of the examples; an error if all are zero."""
     weight = checked_weight(sample_weight, X)
     if not weight.any():
         raise ValueError("sample_weight must have a positive entry, got zeros only instead")

@@ -1,10 +1,10 @@
 """The model of an estimator: what a fit has made, with which parameters, and how it goes on.
 
 Parameters may change after a fit, and a subclass may keep attributes of its own beside the model.
-Other threads may fit an estimator anew while it predicts. A warm start goes on from states, which
-are margins and counts and mean nothing without the problem that they were made from: it is known by
-a digest of the data, of plain parameters and of values of the kernel, and by the functions and
-objects among the parameters themselves.
+Other threads may fit an estimator again while it predicts. A warm start goes on from states,
+margins and counts that mean nothing without their problem. A problem is recognised by a digest of
+the data, the plain parameters and some values of the kernel, and by the functions and objects among
+the parameters.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from kpegasos.core.state import State
 from kpegasos.kernels.base import takes_objects
 from kpegasos.utils.threads import at_work
 
-#: Parameters that predictions, probabilities and exports go by.
+#: Parameters that predictions, probabilities and exports depend on.
 _READ_LATER = (
     "C", "lam", "loss", "epsilon", "fit_intercept", "intercept_scaling", "class_weight",
 )  # fmt: skip
 
 
-#: Set by the validation of X, and not by a model.
+#: Attributes that the validation of X sets.
 _SET_BY_VALIDATION = ("n_features_in_", "feature_names_in_")
 
 
 def parameters_read_later(estimator: Any) -> dict[str, Any]:
-    """Return parameters that belong to the model which is about to be made, as its ``_fitted``."""
+    """Return the parameters that the next model keeps as its ``_fitted``."""
     given = vars(estimator)
     found = {name: given[name] for name in _READ_LATER if name in given}
     if isinstance(found.get("class_weight"), dict):
@@ -43,7 +43,7 @@ def parameters_read_later(estimator: Any) -> dict[str, Any]:
 
 
 def fitted(estimator: Any, name: str) -> Any:
-    """Return a parameter that the model was made with; as it is now if there is no model."""
+    """Return a parameter as the model was fitted with it; as it is now if there is no model."""
     facts = vars(estimator).get("_fitted", {})
     return facts[name] if name in facts else getattr(estimator, name)
 
@@ -64,7 +64,7 @@ def set_model(estimator: Any, attributes: dict[str, Any]) -> None:
 
 @contextmanager
 def unchanged_by_errors(estimator: Any) -> Iterator[None]:
-    """Let an error leave the estimator with the model that was there before."""
+    """Restore the earlier model of an estimator if the block raises an error."""
     before = dict(vars(estimator))
     try:
         yield
@@ -76,7 +76,7 @@ def unchanged_by_errors(estimator: Any) -> Iterator[None]:
 
 
 def _split(attributes: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return attributes of a model, with what the validation of its X has set, and the others."""
+    """Split attributes into those of a model, those of the validation of X included, and others."""
     names = _names_of_model(attributes).union(_SET_BY_VALIDATION)
     model = {name: value for name, value in attributes.items() if name in names}
     return model, {name: value for name, value in attributes.items() if name not in names}
@@ -86,10 +86,10 @@ _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
 def of_one_model(method: _Method) -> _Method:
-    """Have a method see the estimator as it stands: a fit replaces its attributes all at once.
+    """Decorate a method so that it sees one model, even if another thread fits meanwhile.
 
-    It runs on a copy. What it sets there, as a method of a subclass may, the estimator gets. It has
-    all threads for what it computes; for a single row these would cost more than they save.
+    It runs on a copy of the estimator, and attributes that it sets are copied back. It computes on
+    all threads, except for a single row, where they would cost more than they save.
     """
 
     @wraps(method)
@@ -121,7 +121,7 @@ _PARAMETERS_NOT_IN_DIGEST = {
 _ROWS_IN_DIGEST = 64
 
 
-#: What tells a problem from others: a digest of numbers and names, and what else there is.
+#: The identity of a problem: a digest of data and plain parameters, and the other parameters.
 Origin = tuple[str, dict[str, Any]]
 
 
@@ -133,9 +133,9 @@ def origin_of(parameters: dict[str, Any], data: list[Any], kernel: Any = None) -
     parameters : dict
         Of the estimator.
     data : list of arrays
-        X and what else there is for each example.
+        X and the targets and weights of the examples.
     kernel : Kernel, default=None
-        Known by its values between up to 64 evenly spaced rows of X; None if there is no function.
+        Compared by its values between up to 64 evenly spaced rows of X; None if there is none.
     """
     named = {k: _plain(v) for k, v in parameters.items() if k not in _PARAMETERS_NOT_IN_DIGEST}
     objects = {name: value for name, value in named.items() if not _is_plain(value)}
@@ -144,7 +144,7 @@ def origin_of(parameters: dict[str, Any], data: list[Any], kernel: Any = None) -
 
 
 def is_same_origin(one: Origin, other: Any) -> bool:
-    """Check whether two problems are one: functions and objects are the same, or equal by ``==``.
+    """Check whether two problems are the same; functions and objects also if equal by ``==``.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def is_same_origin(one: Origin, other: Any) -> bool:
 
 
 def _is_plain(value: Any) -> bool:
-    """Check whether a parameter is known by its value: a number, a name, a collection of them."""
+    """Check whether a parameter is a number, a name, or a collection of them."""
     if type(value) in (list, tuple, dict):
         parts = [*value, *value.values()] if isinstance(value, dict) else value
         return all(map(_is_plain, parts))
@@ -167,12 +167,12 @@ def _is_plain(value: Any) -> bool:
 def _are_same(one: Any, other: Any) -> bool:
     try:
         return one is other or (type(one) is type(other) and bool(one == other))
-    except Exception:  # there may be anything in it
+    except Exception:  # a user's comparison may raise anything
         return False
 
 
 def _plain(value: Any) -> Any:
-    """Return a number as Python's: 2 and np.float32(2) are the same."""
+    """Return a number as a Python float, so that 2 and np.float32(2) are the same."""
     return float(value) if isinstance(value, Real | np.bool_) else value
 
 
@@ -188,7 +188,7 @@ def _values(kernel: Any, X: Any) -> np.ndarray | None:
 def states_to_go_on_from(
     states: list[State | None], origin: Origin, earlier: Origin | None
 ) -> list[State | None]:
-    """Copies of an earlier fit's states: a fit that fails must not have moved them.
+    """Copy an earlier fit's states, since a fit that fails must not change them.
 
     Raises
     ------

@@ -1,8 +1,8 @@
 """Observers of a fit: callbacks, the progress bar of ``verbose=True``.
 
-Where scikit-learn has no callbacks the estimators have no ``set_callbacks``. The bar counts kernel
-values as they are computed, whatever for, and shows them with the seconds several times a second: a
-bar that stands still shows that work goes on.
+Where scikit-learn has no callbacks the estimators have no ``set_callbacks``. The bar shows the time
+and all kernel values computed so far, several times a second. So one sees that work goes on while
+the bar stands still.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ def in_turn(method: _Method) -> _Method:
     return fit  # type: ignore[return-value]
 
 
-#: A call makes the fitted attributes of the model as it stands.
+#: Makes the fitted attributes of the model as it stands.
 Model = Callable[[], dict[str, Any]]
 
 
 class CallbackObserver:
-    """Tells scikit-learn's callbacks of a fit, from checkpoint to checkpoint.
+    """Reports a fit to scikit-learn's callbacks, from checkpoint to checkpoint.
 
     Parameters
     ----------
     estimator : BaseEstimator
-        Whose callbacks are told.
+        Has the callbacks.
     X, y, sample_weight : array-like
         As ``fit`` got them.
     """
@@ -62,33 +62,33 @@ class CallbackObserver:
         if getattr(estimator, "_skl_callbacks", []):
             return [CallbackObserver(estimator, X, y, sample_weight)]
         begin = getattr(estimator, BEGIN_CALLBACKS, None)
-        if begin is not None:  # a meta-estimator may have to know that this fit has no parts
+        if begin is not None:  # a meta-estimator may need to know that this fit has no subtasks
             begin()
         return []
 
     def begin_fit(self, n_checkpoints: int) -> None:
-        """Set the callbacks up and tell them that the fit begins."""
+        """Set up the callbacks, and report that the fit begins."""
         self._fit = getattr(self._estimator, BEGIN_CALLBACKS)(max_subtasks=n_checkpoints)
         self._fit.call_on_fit_task_begin(**self._hook_arguments)
 
     def begin_checkpoint(self) -> None:
-        """Report to the callbacks that the way to a checkpoint begins."""
+        """Report that the steps to a checkpoint begin."""
         self._checkpoint = self._fit.subcontext(task_name="checkpoint")
         self._checkpoint.call_on_fit_task_begin(**self._hook_arguments)
 
     def on_checkpoint(self, model: Model) -> bool:
-        """Show the callbacks the model, and hear whether one of them stops the fit."""
+        """Show the callbacks the model; return whether one of them stops the fit."""
         stop = self._checkpoint.call_on_fit_task_end(
             **self._hook_arguments, reconstruction_attributes=model
         )
         return bool(stop)
 
     def end_fit(self) -> None:
-        """Report to the callbacks that the fit has ended."""
+        """Report that the fit has ended."""
         self._fit.call_on_fit_task_end(**self._hook_arguments)
 
 
-# --- the progress bar: a line that says how far something has come, until it is done ---
+# --- the progress bar ---
 
 
 @contextmanager
@@ -98,19 +98,19 @@ def shown(
     share: Callable[[], float] | None = None,
     most_seconds: float | None = None,
 ) -> Iterator[None]:
-    """Show a text that changes: a full disk or a reader who is gone costs nothing.
+    """Show a text that changes during a block; errors of the stream are ignored.
 
     Parameters
     ----------
     text : callable
-        Returns the text as it is, in one line, with a time that it is given; called from a thread.
+        ``text(time)`` returns the present text, one line with the time; called from a thread.
     stream : text stream or None
         On a terminal and in a notebook the line changes in place several times a second; elsewhere
         it is written once, at the end.
     share : callable, default=None
-        Returns what part is done, from 0 to 1, by which the time left is told.
+        Returns the share that is done, from 0 to 1; the time left is estimated from it.
     most_seconds : float, default=None
-        After which all ends.
+        Time limit of the block.
     """
     ended, begin, widest = Event(), time.monotonic(), 0
     moves = False
@@ -126,7 +126,7 @@ def shown(
             left = left if most_seconds is None else max(0.0, min(left, most_seconds - passed))
             line += f", {_minutes(left)} left"
         line = text(line)
-        if moves:  # a line that is wrapped could not be taken back
+        if moves:  # a wrapped line could not be overwritten
             line = line[: shutil.get_terminal_size().columns - 1]
         widest = max(widest, len(line))
         with suppress(OSError, ValueError, AttributeError):
@@ -165,8 +165,8 @@ def progress_bar(
 ) -> Iterator[Callable[[int, Any, float, float], None]]:
     """Yield a function ``update(pair, run, before, own)`` to call at checkpoints, from any thread.
 
-    Of a pair, from 0 to 1, so much was done before the run, and so much is the run's own, of which
-    the bar shows what is done by now.
+    ``before`` is the share of a pair, from 0 to 1, that was done before the run, and ``own`` the
+    share of the run, of which the bar shows what is done by now.
 
     Parameters
     ----------
@@ -175,11 +175,11 @@ def progress_bar(
     name : str
         What is being fitted.
     runs : int
-        How many runs there are.
+        Number of runs.
     most_seconds : float, default=None
-        After which they end.
+        Time limit of all runs.
     is_even : bool, default=True
-        Whether shares take time in proportion, so that what is left can be told.
+        Whether time is proportional to shares, so that the time left can be estimated.
     """
     if not enabled:
         yield lambda pair, run, before, own: None
@@ -188,7 +188,7 @@ def progress_bar(
     gaps: dict[int, float] = {}
 
     def update(pair: int, run: Any, before: float, own: float) -> None:
-        # What has ended is not held: states of all pairs may be large.
+        # Runs that have ended are not held: the states of all pairs may be large.
         parts[pair] = (lambda: before + own * run.progress) if own else (lambda: before)
         if len(run.history):
             record = run.history.records[-1]
@@ -219,12 +219,12 @@ def cell_bar(
     name : str
         What is being searched.
     cells : int
-        How many cells there are.
+        Number of cells.
     unit : str, default="cells"
         What they are called.
     values : float, default=inf
-        About as many kernel values as all of them take: the bar moves by these before a first cell
-        is done, and fills by cells alone.
+        Estimate of the kernel values of all cells. The bar shows the share of these, up to 95%, or
+        that of the cells if it is larger.
     """
     if not enabled:
         yield lambda n_cells: None
@@ -246,7 +246,7 @@ def _counted(
     share: Callable[[], float] | None = None,
     most_seconds: float | None = None,
 ) -> Iterator[None]:
-    """Show a text, and behind it the kernel values of the block; on features there are none."""
+    """Show a text, followed by the number of kernel values of the block if there are any."""
     counter = Counter()
 
     def all_of_it(time: str) -> str:

@@ -1,9 +1,9 @@
 """One-vs-one: a binary problem for each pair of classes, its kernel rows, and SVC's vote.
 
 Pairs are independent: each has its own index stream, rows and certificate, and may be trained in
-any order, on any thread, or in step with the others, with the same result. What they have in common
-they share: packed examples and the memory of rows. Signs follow SVC: in a pair (i, j), i < j, of
-several classes a positive decision is a vote for i; with two classes it is one for the second.
+any order, on any thread, or in step with the others, with the same result. They share packed
+examples and the memory of rows. Signs follow SVC: in a pair (i, j), i < j, of several classes a
+positive decision is a vote for i; with two classes it is one for the second.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from kpegasos.utils.validation import (
 
 #: What weights are called in messages.
 _WEIGHTS = "sample_weight (times class_weight)"
-#: Smallest ``tol`` that kernel rows of float32 are kept for, and largest C.
+#: Smallest ``tol``, and largest C, for which kernel rows are float32.
 _SMALLEST_TOL, _LARGEST_COST = 1e-5, 1e3
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -105,11 +105,11 @@ class Pairs:
         return replace(self, members=place[self.members])
 
     def spawn_keys(self, numbers: Iterable[int]) -> list[tuple[int, ...]]:
-        """Return a key of the draws of each pair; a single one has those of `pegasos`."""
+        """Return keys of the pairs' draws; a single pair has the draws of `pegasos`."""
         return [(number,) if self.lam.size > 1 else () for number in numbers]
 
     def members_of(self, number: int) -> np.ndarray:
-        """Examples of a pair."""
+        """Return the examples of a pair."""
         return self.members[self.ends[number] : self.ends[number + 1]]
 
     def __len__(self) -> int:
@@ -140,7 +140,7 @@ def make_pairs(
     grouped: bool = True,
     loss: Any = HINGE,
 ) -> Pairs:
-    """Binary problems of all pairs of classes.
+    """Make the binary problems of all pairs of classes.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ def _weighted(
     loss: Any,
     normalise: bool,
 ) -> Pairs:
-    """Make pairs with a ``lam`` each, and weights of mean one if they are to be."""
+    """Make pairs with a ``lam`` each, and with weights of mean one if ``normalise``."""
     sizes = np.diff(ends)
     own, lams = weight[members], np.full(first.size, 0.0 if lam is None else lam)
     if (own == 1.0).all():  # and so is any mean
@@ -238,21 +238,21 @@ def _weighted(
 
 
 def _order(labels: np.ndarray, n_classes: int) -> np.ndarray:
-    """Stable order by class number."""
-    # NumPy sorts short integers by their digits, in a fraction of the time.
+    """Return a stable order by class number."""
+    # NumPy has a radix sort for short integers, which takes a fraction of the time.
     short = labels.astype(np.uint16) if n_classes <= 1 << 16 else labels
     return np.argsort(short, kind="stable")
 
 
 def _lam(C: float, total: float, n_samples: int) -> float:
-    """`lam_of_c` of so many weights, of which class weights are part, with this sum."""
+    """Return `lam_of_c` for so many weights with this sum, class weights included."""
     return lam_of_c(C, total, n_samples, _WEIGHTS)
 
 
 def class_weights(
     class_weight: Any, classes: np.ndarray, y: np.ndarray, weight: np.ndarray | None = None
 ) -> np.ndarray:
-    """Weight of each class.
+    """Return the weight of each class.
 
     Parameters
     ----------
@@ -301,7 +301,7 @@ def check_weight_range(weight: np.ndarray) -> None:
 
 
 def vote(decisions: np.ndarray, n_classes: int, tie_order: np.ndarray | None = None) -> np.ndarray:
-    """Class numbers by LIBSVM's vote: ties go to the lowest class.
+    """Return class numbers by LIBSVM's vote: ties go to the lowest class.
 
     Parameters
     ----------
@@ -313,7 +313,7 @@ def vote(decisions: np.ndarray, n_classes: int, tie_order: np.ndarray | None = N
     """
     votes = np.zeros((decisions.shape[0], n_classes), dtype=np.int32)
     begin = 0
-    for i in range(n_classes - 1):  # whose pairs with later classes stand together
+    for i in range(n_classes - 1):  # its pairs with later classes are adjacent
         end = begin + n_classes - 1 - i
         wins = decisions[:, begin:end] > 0
         votes[:, i] += np.count_nonzero(wins, axis=1)
@@ -334,7 +334,7 @@ def one_vs_rest(decisions: np.ndarray, n_classes: int) -> np.ndarray:
         votes[:, second] += is_second
         sums[:, first] += own
         sums[:, second] -= own
-    # Less than a third, so that no vote changes its place.
+    # Less than a third, so that the order of the votes stays.
     return np.asarray(votes + sums / (3.0 * (np.abs(sums) + 1.0)))
 
 
@@ -352,7 +352,7 @@ def one_vs_rest_bounds(
     Returns
     -------
     least, most : ndarray of shape (n_samples, n_classes)
-        Rounded to whole numbers, least and most votes.
+        Rounded to whole numbers, they are the least and most votes.
     """
     least, most = np.empty((2, len(lower), n_classes))
     for number in range(n_classes):
@@ -363,7 +363,7 @@ def one_vs_rest_bounds(
         for values, wins, margins in ((least, worst > 0.0, worst), (most, best >= 0.0, best)):
             total = np.clip(margins.sum(axis=1), -LARGEST, LARGEST)
             values[:, number] = wins.sum(axis=1) + total / (3.0 * (np.abs(total) + 1.0))
-        # Sums of as many terms, and a quotient that changes no faster than they do.
+        # That of the sums; the quotient changes no faster than they do.
         sizes = np.clip(np.maximum(np.abs(worst), np.abs(best)), 0.0, 1.0 / _EPS)
         rounding = np.minimum(n_classes * _EPS * (sizes.sum(axis=1) + 1.0), 0.1)
         least[:, number] -= rounding
@@ -372,13 +372,13 @@ def one_vs_rest_bounds(
 
 
 def is_decided(least: np.ndarray, most: np.ndarray) -> np.ndarray:
-    """Return where all values within bounds have the same first largest; of shape (n_samples,).
+    """Return where all values within bounds have the same first maximum; of shape (n_samples,).
 
     Parameters
     ----------
     least, most : ndarray of shape (n_samples, n_classes)
-        Of votes, or of `one_vs_rest_bounds`. What two classes have their pair decides for both, so
-        that the least of one comes with the most of the other.
+        Bounds of votes, or from `one_vs_rest_bounds`. What a pair gives to one of its classes it
+        takes from the other, so that the least of one comes with the most of the other.
     """
     rows, winner = np.arange(len(least)), least.argmax(axis=1)
     own, classes = least[rows, winner][:, None], np.arange(least.shape[1])
@@ -469,7 +469,7 @@ def pair_coefficients(dual_coef: np.ndarray, n_support: np.ndarray) -> np.ndarra
 
 
 class Targets(NamedTuple):
-    """Classes of the examples, and what they count.
+    """Class numbers and weights of the examples.
 
     Attributes
     ----------
@@ -486,7 +486,7 @@ class Targets(NamedTuple):
 
     @classmethod
     def of(cls, y: np.ndarray, weight: np.ndarray, class_weight: Any) -> Targets:
-        """Number the classes, and weight them; those of weight zero are absent."""
+        """Number the classes of positive weight, and apply the class weights."""
         classes, labels = np.unique(y, return_inverse=True)
         check_labels(y, classes.size)
         kept = weight > 0
@@ -515,8 +515,7 @@ class Targets(NamedTuple):
             self.weight,
             settings.lam,
             settings.C,
-            # Neighbours in X are to stay neighbours.
-            # Kernel values are shared by class; rows lie side by side as in X.
+            # Kernel values are shared by class; contiguous draws of features want the order of X.
             grouped="kernel" in settings.own or settings.options.sampling != "contiguous",
             loss=settings.loss,
         )
@@ -530,7 +529,7 @@ class Targets(NamedTuple):
 
 
 class Numbers(NamedTuple):
-    """Targets of a regression, and what they count.
+    """Targets and weights of a regression.
 
     Attributes
     ----------
@@ -539,7 +538,7 @@ class Numbers(NamedTuple):
     weight : ndarray of shape (n_samples,)
         Zero for examples that take no part.
     offset : float
-        What is taken off the targets, and added to predictions.
+        What is subtracted from the targets, and added to predictions.
     """
 
     values: np.ndarray
@@ -548,7 +547,7 @@ class Numbers(NamedTuple):
 
     @classmethod
     def of(cls, y: np.ndarray, weight: np.ndarray, *, centred: bool) -> Numbers:
-        """Take a weighted median off the targets if they are to be centred."""
+        """Subtract a weighted median from the targets if they are to be centred."""
         check_weight_range(weight)
         offset = 0.0
         if centred:
@@ -558,7 +557,7 @@ class Numbers(NamedTuple):
         return cls(y - offset, weight, offset)
 
     def pairs(self, settings: Settings) -> Pairs:
-        """Make the one problem, over the examples that count."""
+        """Make the one problem, over the examples of positive weight."""
         pairs = number_pairs(self.values, self.weight, settings.lam, settings.C, loss=settings.loss)
         pairs.offset = self.offset
         return pairs
@@ -573,10 +572,10 @@ _MOVE = 0.1
 
 
 def constant_of(settings: Settings, pairs: Pairs, diagonal: np.ndarray) -> float:
-    """Size of the constant feature; where b is free, as long as an example typically is.
+    """Return the size of the constant feature.
 
-    Then the problem does not depend on it, but the steps do. It is larger where lam is: a move of b
-    costs ``lam/2`` times its square over that of the size.
+    With a free intercept b it follows the typical length of an example: the problem does not depend
+    on it, but the steps do. It grows with lam, as a move of b by δ costs ``lam/2 (δ / size)²``.
 
     Parameters
     ----------
@@ -593,28 +592,28 @@ def constant_of(settings: Settings, pairs: Pairs, diagonal: np.ndarray) -> float
     return min(size * squared**0.5, 0.5 * most_scaling(float(pairs.lam.min())), LARGEST_SCALING)
 
 
-#: Seconds of a value from which on a function of rows is costly: several times what it takes to
-#: keep one.
+#: Seconds a value from which on a user's function of rows is costly: several times what it takes
+#: to keep one.
 _COSTLY = 1e-5
 
 
 def placed_within(kernel: Any, X: Any, cache_mb: float | str) -> tuple[Any, Any, float]:
-    """Return a kernel that is costly between places, and these; any other, and X, as they are.
+    """Return a costly kernel as one between places, and these; any other kernel and X unchanged.
 
-    A function of a user's own on rows of numbers is costly where it is slow.
+    A `PairwiseKernel` is costly, and so is a user's own function of rows if it is slow.
 
     Parameters
     ----------
     kernel : Kernel or PairwiseKernel
     X : ndarray or CSR matrix of shape (n_samples, n_features), or ndarray of objects
     cache_mb : float or "auto"
-        Budget of which a function on rows has half for the values that it keeps.
+        Budget, half of which is for the values that a function of rows keeps.
 
     Returns
     -------
     kernel, X : Kernel, ndarray or CSR matrix
     share : float
-        Of the budget, for the rows of the kernel.
+        Share of the budget for kernel rows.
     """
     if isinstance(kernel, PairwiseKernel):
         placed = PlacedKernel(kernel, X)
@@ -656,13 +655,14 @@ class KernelRows:
     whole : GramRows or None
         The kernel matrix of all examples, of which the rows of all pairs are parts.
     at_once : bool
-        Whether it is small, and `prepare` is to compute it.
+        Whether it is small, so that `prepare` computes it.
     is_costly : bool
+        Whether a single kernel value takes long.
     is_quick : bool
-        Whether that matrix takes no longer than the pairs one by one: of a kernel of our own.
+        Whether the kernel is ours: its matrix takes no longer than the pairs one by one.
     centre : ndarray of shape (n_features,) or None
-        What is taken off the rows first, if anything is: with a linear kernel and a free intercept
-        that leaves the problem as it is, and values of which small columns are a part.
+        What is subtracted from the rows, if anything is. With a linear kernel and a free intercept
+        that leaves the problem unchanged, and small columns visible in kernel values.
     """
 
     whole: GramRows | None = None
@@ -693,13 +693,13 @@ class KernelRows:
             row_dtype,
             kernel,
             X,
-            # Another fit may ask for another tol, and goes on from these values.
+            # A later fit that goes on from here may ask for another tol.
             None if settings.warm_start else settings.tol,
             _largest_cost(pairs),
             plain=settings.tol is None and not settings.warm_start,
         )
-        # Of all examples, and of all pairs beside them; asked once, as rows of the first pair are
-        # not free for the second.
+        # For the matrix of all examples, and those of all pairs. The budget is found once: memory
+        # that the first pair takes is no longer free for the second.
         needed_mb = int(X.shape[0] ** 2 + (sizes**2).sum()) * X.dtype.itemsize / tuning.MEBIBYTE
         self._budget = share * budget_mb(settings.own["cache_mb"], needed_mb / share)
         if len(pairs) == 1:  # which is trained in compiled code where it is small
@@ -715,7 +715,7 @@ class KernelRows:
 
     @property
     def is_double(self) -> bool:
-        """Whether values have the digits of float64."""
+        """Whether values are float64."""
         if self.whole is not None:
             return self.whole.gram.dtype == np.float64
         return np.dtype(self._dtype or self._X.dtype) == np.float64
@@ -729,14 +729,14 @@ class KernelRows:
         """Compute the matrix, of which the rows of all pairs are parts."""
         order, pairs = None, self._pairs
         if len(pairs) > 1:
-            # A few thousand values a pair are copied sooner than they are computed.
+            # Sorted by class, so that each pair copies its values in four blocks.
             order = np.concatenate(_members_by_class(pairs))
             place = np.empty_like(order)
             place[order] = np.arange(order.size)
             pairs = pairs.renamed(place)
         values = KernelMatrix(self._kernel, self._X, order, row_dtype=self._dtype)
         constant = constant_of(self._settings, pairs, values.diagonal)
-        # Together at the end: what is cut short leaves places of the rows as they were.
+        # Both at the end: if this is cut short, the places of the rows stay as they were.
         self.whole = GramRows.from_values(values, intercept_scaling=constant)
         self._pairs = pairs
 
@@ -747,9 +747,9 @@ class KernelRows:
         ----------
         pair : Pair
         n_at_once : int
-            So many pairs share the budget.
+            Number of pairs that share the budget.
         brief : bool
-            Whether a run will make few draws, and ask for fewer rows than would be computed ahead.
+            Whether a run will make so few draws that rows computed ahead would be wasted.
         """
         settings, pairs = self._settings, self._pairs
         if self.whole is not None:
@@ -762,7 +762,7 @@ class KernelRows:
                     self._shared = KernelMatrix(kernel, X, row_dtype=dtype)
                 else:
                     self._shared, self._sizes = share_classes(kernel, X, pairs, dtype)
-                # Of the diagonal, perhaps in several attempts; the first pair has it as its own.
+                # Values of the diagonal, perhaps in several attempts; the first pair counts them.
                 unclaimed = self._shared.spent
         values = self._shared
         if len(pairs) > 1:
@@ -783,10 +783,10 @@ class KernelRows:
 
 
 def far_centre(X: Any) -> np.ndarray | None:
-    """Return means of the columns that lie far from zero, and 0 for the others; None without any.
+    """Return the means of columns that are far from zero, and 0 for others; None without any.
 
-    The largest value of such a column is at most twice the least, so that no difference from their
-    mean is rounded (Sterbenz 1974).
+    The values of such a column have one sign, and the largest is at most twice the smallest in
+    size, so that no difference from their mean is rounded (Sterbenz 1974).
 
     Parameters
     ----------
@@ -813,7 +813,7 @@ def _largest_cost(pairs: Pairs) -> float:
 def _without_unused(X: Any, pairs: Pairs) -> tuple[Any, Pairs]:
     """Return rows of X that belong to a pair, and the pairs with their new places.
 
-    Examples of weight zero are as good as absent: they move no centre and are shown to no kernel.
+    So examples of weight zero move no centre and reach no kernel.
     """
     used = np.zeros(X.shape[0], dtype=bool)
     used[pairs.members] = True
@@ -837,13 +837,13 @@ def dtype_of_rows(
     *,
     plain: bool = False,
 ) -> str | None:
-    """Precision of kernel rows, by the data and the parameters alone.
+    """Choose the precision of kernel rows, by the data and the parameters alone.
 
     ``"auto"`` is float32 for more than ``FLOAT32_SAMPLES`` examples, as LIBSVM keeps them, and for
     more than ``PLAIN_FLOAT32_SAMPLES`` examples where neither ``tol`` nor ``polish`` nor
-    ``warm_start`` asks for a gap. The kernel has to say what rounding does to its values, and
-    neither ``tol`` nor the largest C of an example may ask for more digits: margins are sums of
-    that many times a kernel value.
+    ``warm_start`` asks for a gap. The kernel has to bound the rounding of its values, and neither
+    ``tol`` nor the largest C of an example may need more digits: margins are sums of up to C times
+    a kernel value.
 
     Returns
     -------
@@ -858,7 +858,7 @@ def dtype_of_rows(
 
 
 def _members_by_class(pairs: Iterable[Pair]) -> list[np.ndarray]:
-    """Members of each class: pairs (0, j) hold class 0 and class j, each grouped."""
+    """Return the members of each class, from the pairs (0, j), which are grouped by class."""
     by_class = list(takewhile(lambda pair: pair.classes[0] == 0, pairs))
     first = int((by_class[0].problem.y > 0).sum())
     return [by_class[0].members[:first], *(pair.members[first:] for pair in by_class)]

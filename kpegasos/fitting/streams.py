@@ -1,8 +1,8 @@
 """Models of a stream: runs of Pegasos that go on, chunk after chunk.
 
 `partial_fit`, `fit_chunks` and `fit_dask` differ in where examples come from and in what order.
-What they share is here: the runs, their problems, and the model that is made of them. Which
-problems there are is left to `OnlineClassifier` and `OnlineRegressor`.
+They share the runs, their problems, and the model that is made of them. `OnlineClassifier` and
+`OnlineRegressor` say which problems there are.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from kpegasos.utils.validation import check_magnitude, draw_seed, plain_labels
 
 
 class Chunk(NamedTuple):
-    """Validated rows, and the problems among them, whose weights are taken as they are."""
+    """Validated rows and their problems, whose weights are not normalised."""
 
     X: Any
     pairs: Pairs
@@ -53,7 +53,7 @@ class OnlineModel:
     Parameters
     ----------
     estimator : LinearPegasosSVC or LinearPegasosSVR
-        Whose parameters count; its ``random_state`` makes the seed.
+        Has the parameters; its ``random_state`` makes the seed.
 
     Attributes
     ----------
@@ -61,8 +61,8 @@ class OnlineModel:
         What must not change while the streams go on.
     seed : int
     streams : list of Stream
-        Empty before the first chunk, which tells the number of features. The list is replaced and
-        its streams are not changed, so that a copy of this object keeps its place.
+        Empty before the first chunk, which gives the number of features. Steps replace the list and
+        change none of its streams, so that a copy of this object keeps its place.
     """
 
     #: Problems of each chunk.
@@ -73,7 +73,7 @@ class OnlineModel:
         self.seed = draw_seed(estimator.random_state)
         self.streams: list[Stream] = []
 
-    # --- what a kind of model says ---
+    # --- what subclasses define ---
 
     def make_pairs(self, y: np.ndarray, weight: np.ndarray) -> Pairs:
         """Return the problems of a chunk whose targets and weights have been validated."""
@@ -120,12 +120,12 @@ class OnlineModel:
                 stream.state.lam = lam
 
     def fit_chunk(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> None:
-        """Make one pass over a chunk, and the model that results the estimator's.
+        """Make one pass over a chunk, and give the estimator the resulting model.
 
         Raises
         ------
         ValueError
-            If the chunk is not fit to be learned from; nothing is changed.
+            If the chunk is invalid; nothing is changed.
         KeyboardInterrupt
             After Ctrl-C, which waits for the end of the chunk: all pairs have seen it, or none. A
             second one does not wait, and leaves streams and model as they were.
@@ -164,7 +164,7 @@ class OnlineModel:
             streams.append(after)
         return streams
 
-    # --- parts of the data that lie apart ---
+    # --- separate parts of the data ---
 
     def enclose(self, parts: Sequence[Sequence[tuple[float, int]]]) -> None:
         """Widen the balls of the projections so that they hold the optimum of all data.
@@ -172,17 +172,17 @@ class OnlineModel:
         Parameters
         ----------
         parts : sequence of sequence of tuple
-            What `losses_at_zero` says of each part.
+            What `losses_at_zero` returns for each part.
         """
         for stream, of_pair in zip(self.streams, zip(*parts, strict=True), strict=True):
-            for loss, n_examples in sorted(of_pair):  # to the largest mean only at the end
+            for loss, n_examples in sorted(of_pair):  # increasing, so that no early mean is larger
                 if n_examples:
                     stream.enclose(loss, n_examples)
 
     def states_after(
         self, chunk: Chunk, *, part: int, n_steps: Sequence[int], n_rounds: int
     ) -> list[State]:
-        """States after steps on one part of the data; the streams stay as they are.
+        """Return the states after steps on one part of the data; the streams stay as they are.
 
         Parameters
         ----------
@@ -193,7 +193,7 @@ class OnlineModel:
         n_steps : sequence of int
             For each pair.
         n_rounds : int
-            How often so many steps have been taken on this part before.
+            Number of earlier rounds of as many steps on this part.
         """
         return [
             state_after(
@@ -215,7 +215,7 @@ class OnlineModel:
         states : sequence of sequence of State
             For each part, those of all pairs.
         sizes : ndarray of shape (n_pairs, n_parts)
-            How much each part counts for a pair; one that is zero has no examples of it.
+            Weight of each part in the mean of a pair; zero if it has no examples of the pair.
         """
         by_pair = zip(*states, strict=True)
         merged = []
@@ -228,7 +228,7 @@ class OnlineModel:
     # --- the model ---
 
     def install(self, estimator: Any) -> None:
-        """Make the vectors of the streams, as they are now, the model of an estimator."""
+        """Set the present vectors of the streams as the model of an estimator."""
         vectors = np.array([stream.vector() for stream in self.streams])
         model = self.attributes(
             vectors[:, :-1],
@@ -236,12 +236,12 @@ class OnlineModel:
             [stream.state.steps for stream in self.streams],
         )
         facts = parameters_read_later(estimator)
-        # A copy goes on from here, wherever this one goes.
+        # A copy, so that the estimator goes on from here whatever comes of this object.
         set_model(estimator, {**model, "_online": copy.copy(self), "_fitted": facts})
 
     @staticmethod
     def _parameters_of(estimator: Any) -> dict[str, Any]:
-        """Return the parameters that a stream goes by."""
+        """Return the parameters that a stream depends on."""
         settings = settings_of(estimator)
         if settings.free_intercept:
             raise ValueError(
@@ -264,7 +264,7 @@ class OnlineModel:
 
 
 def losses_at_zero(chunk: Chunk) -> list[tuple[float, int]]:
-    """Mean of the losses at w = 0 and number of examples, of each problem of a part of the data."""
+    """Return mean loss at w = 0 and number of examples, for each problem of a part of the data."""
     return [(loss_at_zero(pair.problem), pair.members.size) for pair in chunk.pairs]
 
 
@@ -274,7 +274,7 @@ class OnlineClassifier(OnlineModel):
     Parameters
     ----------
     estimator : LinearPegasosSVC
-        Whose parameters count; its ``random_state`` makes the seed.
+        Has the parameters; its ``random_state`` makes the seed.
     classes : array-like of shape (n_classes,)
         All classes that will ever come.
 
@@ -347,14 +347,15 @@ class OnlineRegressor(OnlineModel):
     Parameters
     ----------
     estimator : LinearPegasosSVR
-        Whose parameters count; its ``random_state`` makes the seed.
+        Has the parameters; its ``random_state`` makes the seed.
     offset : float, default=None
-        What is taken off the targets; with an intercept, the weighted mean of the first chunk that
-        has weight, if None.
+        What is subtracted from the targets; the weighted mean of the first chunk with a positive
+        weight if None. Without an intercept it is 0.
 
     Attributes
     ----------
     offset : float or None
+        None before such a chunk.
     """
 
     n_pairs = 1
@@ -366,7 +367,7 @@ class OnlineRegressor(OnlineModel):
     def make_pairs(self, y: np.ndarray, weight: np.ndarray) -> Pairs:
         """Return the problem of a chunk whose numbers and weights have been validated.
 
-        The first that has weight sets the offset, if there is none yet.
+        The first chunk with a positive weight sets the offset, if there is none yet.
         """
         check_weight_range(weight)
         if self.offset is None and weight.any():
@@ -389,7 +390,7 @@ def unique_classes(classes: Any) -> np.ndarray:
     """Return classes in order, each once."""
     try:
         return np.unique(plain_labels(np.asarray(classes)))
-    except (TypeError, ValueError):  # what is ragged, or has no order
+    except (TypeError, ValueError):  # ragged, or without an order
         raise ValueError(
             f"classes must be numbers, or strings, got a {type(classes).__name__} of others"
         ) from None

@@ -50,8 +50,8 @@ from kpegasos.utils.validation import warn_caller
 
 #: Entries of X up to which a first kernel matrix takes some milliseconds.
 _MOST_ENTRIES = 1 << 19
-#: Called at each checkpoint with the number of a pair, its run, and how much of the pair, from 0 to
-#: 1, was done before the run and is the run's own.
+#: Called at each checkpoint with the number of a pair, its run, and the shares of the pair, from 0
+#: to 1, that were done before the run and that are the run's own.
 Update = Callable[[int, Any, float, float], None]
 
 
@@ -76,7 +76,7 @@ class Fit:
         Makes the rows of any pair.
     settings : Settings
     seed : int
-        Of all draws; the number of a pair tells its draws apart.
+        Of all draws; each pair has its own stream.
     states : list of State, or None
         For each pair, where to go on from; None to begin anew.
     known : dict
@@ -86,7 +86,8 @@ class Fit:
     in_step : bool
         Whether the pairs are to be trained in step.
     seconds_before : float, default=0.0
-        Of what all pairs need, since the fit began; the first one has them as its own.
+        From the beginning of the fit until what all pairs need is ready; the first pair counts
+        them.
     is_slow : bool, default=False
         Whether there was no time to make the rows, so that a pair makes as few draws as possible.
     """
@@ -105,7 +106,7 @@ class Fit:
 
     @property
     def checkpoints(self) -> Any:
-        """Those of the settings; whoever looks on, or waits for a gap, does so at each epoch."""
+        """Those of the settings; each epoch for callbacks, ``verbose``, or a gap without polish."""
         settings, chosen = self.settings, self.settings.checkpoints
         if chosen is None:
             return "epoch" if self.in_step else None
@@ -139,24 +140,25 @@ class Fit:
 
     @property
     def n_values(self) -> float:
-        """Kernel values of all pairs; costly ones are kept, whichever pair has asked for them."""
+        """Kernel values that all pairs may ask for; pairs share costly ones."""
         if self.rows.is_costly:
             return float(self.X.shape[0]) ** 2
         return float((self.pairs.sizes.astype(np.float64) ** 2).sum())
 
     @property
     def keeps_rows(self) -> bool:
-        """Whether rows are kept while a pair waits, as values that are paid for are."""
+        """Whether a pair keeps its rows while it waits: in step, or with a budget of values."""
         return self.in_step or self.settings.max_kernel_evaluations is not None
 
     def n_threads(self) -> int:
-        """Count threads: of a costly kernel the values of a row are shared out instead."""
+        """Count threads for pairs: with a costly kernel, jobs share the values of a row instead."""
         return 1 if self.rows.is_costly else min(len(self.pairs), n_threads())
 
     def prepare(self, stopper: Stopper) -> None:
         """Make what the rows of all pairs share, while there is no reason to stop.
 
-        Where that is quick, or several pairs one by one would take longer, it is done in any case.
+        With a kernel of ours it is done in any case for several pairs, which would take longer one
+        by one, and for a small X.
         """
         rows = self.rows
         if isinstance(rows, KernelRows) and rows.at_once:
@@ -169,7 +171,7 @@ class Fit:
         self.seconds_before = stopper.seconds
 
     def _rows_of(self, pair: Pair, n_at_once: int, stopper: Stopper) -> RowSource:
-        """Return rows of a pair; for a brief run where there is reason to stop before that."""
+        """Return rows of a pair; for a brief run if there is reason to stop."""
         if stopper.reason() not in CUT_SHORT:
             try:
                 with heeding(stopper.lasts):
@@ -182,16 +184,16 @@ class Fit:
 
 
 class PairTraining:
-    """A pair on its way: its run, and the ascent behind that.
+    """The training of a pair: its Pegasos run, and the dual ascent after that.
 
-    It may be paused and gone on with later, and the result is the same.
+    It may be paused and resumed, with the same result.
 
     Parameters
     ----------
     fit : Fit
     pair : Pair
     n_at_once : int
-        So many pairs share the memory.
+        Number of pairs that share the memory.
     stopper : Stopper
         Of the fit.
     update : callable
@@ -211,7 +213,7 @@ class PairTraining:
         self._tell()
 
     def _tell(self) -> None:
-        """Report what is done of the pair."""
+        """Report how much of the pair is done."""
         half = 0.5 if self._fit.settings.polish else 1.0
         if self._ascent is None:
             self._update(self.pair.number, self.run, 0.0, half)
@@ -219,7 +221,7 @@ class PairTraining:
             self._update(self.pair.number, self._ascent, half, half)
 
     def advance(self, share: Stopper) -> bool:
-        """Take the run to its next checkpoint; false if a pause comes before."""
+        """Advance the run to its next checkpoint; return false if a pause comes before."""
         settings, run = self._fit.settings, self.run
         n_records = len(run.history)
         run.advance(share, settings.tol)
@@ -235,7 +237,7 @@ class PairTraining:
         return run.finished and (self._ends_with_run or run.status == "stopped")
 
     def go_on(self, turns: Turns, share: Stopper) -> bool:
-        """Go on to the end; false if a pause comes before.
+        """Go on to the end; return false if a pause comes before.
 
         Parameters
         ----------
@@ -251,7 +253,7 @@ class PairTraining:
                 if share.reason() == PAUSED and not self.is_over:
                     return False
         except ValueError as error:
-            # Values that were costly make a model all the same.
+            # Costly values make a model even without a certificate.
             if not takes_objects(self._fit.known.get("_kernel")) or INDEFINITE not in str(error):
                 raise
             self.run.state.certified = False
@@ -285,7 +287,7 @@ class PairTraining:
     def _has_no_time(self, run: PegasosRun, turns: Turns) -> bool:
         """Check whether time is too short for ascents to move all examples that matter.
 
-        Before it has, the model of an ascent is worse than one of as many seconds of plain steps.
+        Until then the model of an ascent is worse than that of plain steps in the same time.
         """
         left = self._stopper.seconds_left
         if run.status in CUT_SHORT or not (self._may_give_way and left < math.inf):
@@ -295,8 +297,8 @@ class PairTraining:
     def _is_too_slow(self, ascent: DualAscent) -> bool:
         """Check whether too little time is left for an ascent that has begun.
 
-        Its gap falls about evenly with time, from 1 on. After half of its time little is left for
-        plain steps.
+        Its gap falls about linearly with time, from 1. After half of the time too little is left
+        for plain steps.
         """
         if not (self._may_give_way and ascent.rows.computes_as_asked):
             return False
@@ -312,13 +314,13 @@ class PairTraining:
         run.extend(Checkpoints(self._fit.checkpoints, first, last, n, k))
 
     def pause(self) -> None:
-        """Leave the pair, and the memory of its rows to others."""
+        """Pause the pair, and leave the memory of its rows to others."""
         if not self._fit.keeps_rows:
             self.run.rows.close()
             self._is_closed = True
 
     def _open(self) -> None:
-        """Make rows anew, or end where the pair has been left."""
+        """Make the rows again, or end where the pair was paused if there is no time for that."""
         rows, begin = None, self._stopper.seconds
         if self._stopper.reason() is None:
             with suppress(CutShort), heeding(self._stopper.lasts):
@@ -334,7 +336,7 @@ class PairTraining:
 
     def result(self) -> Result:
         """Make the result, at the end."""
-        # A state takes as much memory as the model; only a warm start needs it.
+        # A state takes as much memory as a model; only a warm start needs it.
         self.run.keeps_state = self._fit.settings.warm_start
         run, ascent = self.run, self._ascent
         share = 0.5 + 0.5 * ascent.progress if ascent is not None else run.progress
@@ -345,14 +347,15 @@ class PairTraining:
 
 
 class Turns:
-    """Which pair is trained next, and what part of the time that is left it may take at a time.
+    """The order of the pairs, and the part of the remaining time that each may take in its turn.
 
-    Parts are as the squares of the sizes, and few examples come first. What a round leaves, as some
-    pairs took less, is shared out among the others in another round.
+    Parts are proportional to squared sizes, and small pairs come first. What some pairs leave of a
+    round is shared out among the others in the next.
 
     Parameters
     ----------
     numbers : sequence of int
+        Of the pairs to train.
     sizes : ndarray of shape (n_pairs,)
     settings : Settings
     threads : int
@@ -363,7 +366,7 @@ class Turns:
     ) -> None:
         self.threads, self._lock = threads, Lock()
         self._squares = sizes.astype(np.float64) ** 2
-        # Of values that are paid for each pair has those of a first step.
+        # With a budget of kernel values, each pair takes its first step first.
         self._is_first = settings.max_kernel_evaluations is not None
         self._is_limited = len(numbers) > 1 and (self._is_first or settings.max_time is not None)
         order = sorted(numbers, key=sizes.__getitem__) if self._is_limited else numbers
@@ -380,7 +383,7 @@ class Turns:
             number, part = self._waiting.popleft(), 1.0
             if self._is_limited:
                 squares = self._squares[[number, *self._waiting]]
-                # What is little of all may be long for few examples.
+                # Small pairs take longer than their share of the squares.
                 squares += 0.1 * squares.mean()
                 part = 0.0 if self._is_first else self.threads * squares[0] / squares.sum()
             return number, float(part)
@@ -395,9 +398,9 @@ class Turns:
             self._later.append(number)
 
     def seconds_needed(self, number: int, seconds: float) -> float:
-        """Forecast how long all threads take, where a pair takes so many seconds.
+        """Forecast the seconds that a pair and all that wait take on all threads.
 
-        Others that wait take what they said, or what those that did say took, by their squares.
+        Pairs without a forecast of their own have the mean pace of the others, by squared size.
         """
         if not seconds:
             return 0.0
@@ -413,7 +416,7 @@ class Turns:
 def train(
     fit: Fit, stopper: Stopper, update: Update, observers: Sequence[CallbackObserver] = ()
 ) -> Results:
-    """Train each pair to its end, several at a time on threads; in step while somebody looks on.
+    """Train each pair to its end, several at a time on threads, or in step for observers.
 
     Pairs of few examples go through compiled code together, as far as it can finish them.
 
@@ -421,7 +424,7 @@ def train(
     ----------
     fit : Fit
     stopper : Stopper
-        Every pair has a part of the time and of the kernel values, and a model; what some leave
+        Every pair gets a part of the time and of the kernel values, and a model; what some leave
         goes to the others.
     update : callable
         See `Update`.
@@ -474,9 +477,9 @@ def _train_in_turns(
     begin: Callable[[int], PairTraining],
     stopper: Stopper,
 ) -> dict[int, Result]:
-    """Train pairs to their ends, on threads: results by their numbers.
+    """Train pairs to their ends, on threads; return results by their numbers.
 
-    Those that have begun already are ``left``.
+    Pairs that have already begun are in ``left``.
     """
     results: dict[int, Result] = {}
     failures: list[BaseException] = []
@@ -485,7 +488,7 @@ def _train_in_turns(
         while (turn := turns.take()) is not None:
             number, part = turn
             try:
-                if failures:  # the same sentence, whichever thread is heard first
+                if failures:  # so that all threads raise the same error
                     raise failures[0]
                 training = left.pop(number, None) or begin(number)
                 is_over = training.go_on(turns, stopper.share(part))
@@ -509,7 +512,7 @@ def _train_in_turns(
 def _on_threads(work: Callable[[], None], threads: int) -> None:
     """Call a function on several threads if it takes long.
 
-    What is short is the interpreter's work, which threads would only wait for.
+    Short work is mostly the interpreter's, which threads would only wait for.
     """
     over = Event()
 
@@ -541,10 +544,10 @@ def _train_in_step(
     while not all(run.finished for run in runs):
         for observer in observers:
             observer.begin_checkpoint()
-        n_ahead += 1  # checkpoints of which the drivers know nothing
+        n_ahead += 1  # checkpoints that the drivers have not reached
         if found is not None:
             found.advance(stopper, threads)
-            if found.left:  # to the drivers, who have to come to the same checkpoint
+            if found.left:  # to the drivers, which have to come to the same checkpoint
                 found, begun = None, begin_all()
                 runs = [each.run for each in begun.values()]
         if found is None:
@@ -575,17 +578,17 @@ def _advance_in_step(fit: Fit, begun: dict[int, PairTraining], stopper: Stopper)
             turns.leave(number)
 
 
-#: Additions to margins of a run, some milliseconds, up to which nobody waits for it.
+#: Most additions to margins of a small run, some milliseconds: it cannot be interrupted.
 _MOST_ADDITIONS = 1 << 25
-#: Checkpoints up to which records of many runs are held at a time.
+#: Most checkpoints of a small run: records of many runs are held at a time.
 _MOST_POINTS = 128
 _AVERAGES = {None: -1, "weighted": 0, "uniform": 1}
 
 
 def small_pairs(fit: Fit) -> SmallPairs | None:
-    """Return the pairs of a fit for `kpegasos.solvers.small`; None if it is not for them.
+    """Return a fit's pairs for `kpegasos.solvers.small`, or None if they are not all suited.
 
-    The interpreter would take longer than such pairs.
+    With so few examples the interpreter would take longer than the steps.
     """
     settings, rows, pairs = fit.settings, fit.rows, fit.pairs
     options = settings.options
@@ -611,14 +614,14 @@ def small_pairs(fit: Fit) -> SmallPairs | None:
     states = fit.states or [None] * len(pairs)
     firsts = (0 if state is None else state.steps for state in states)
     begins = list(zip(firsts, pairs.sizes.tolist(), strict=True))
-    # With a gap to be reached each epoch, unless they are given.
+    # With a ``tol`` each epoch, unless they are given.
     chosen, kinds, points = fit.checkpoints, dict.fromkeys(begins), []
     chosen = "epoch" if chosen is None and settings.tol is not None else chosen
     for kind, (first, n) in enumerate(kinds):
         n_steps = total_steps(settings.n_steps, settings.epochs_of(n), n, 1)
         if n * n_steps > _MOST_ADDITIONS:
             return None
-        # A list of checkpoints themselves would count them first, by another pass.
+        # Without `iter`, `list` would ask for their length, which is another pass.
         points.append(list(iter(Checkpoints(chosen, first, first + n_steps, n, 1))))
         kinds[first, n] = kind
     longest = max(map(len, points))
@@ -664,7 +667,8 @@ def report_end(name: str, results: Results, stopper: Stopper, fit: Fit) -> None:
     Warns
     -----
     ConvergenceWarning
-        If time was up, or the steps before ``tol`` was reached; if features are large.
+        If a limit or the steps came before ``tol``, the kernel shows not to be positive
+        semi-definite, or features are large.
     UserWarning
         If columns of X, or the targets, leave little to be learnt.
     """
@@ -691,7 +695,7 @@ def report_end(name: str, results: Results, stopper: Stopper, fit: Fit) -> None:
             continue
         cut = [results[k] for k, of in enumerate(statuses) if of == status]
         if status == "completed" and tol is not None:
-            # The last look, without rounding, may have found more than was known before.
+            # The last evaluation, with less rounding, may have found a smaller gap.
             cut = [result for result in cut if not result.relative_gap <= tol]
         if cut:
             told = f"{reason} {_where(cut, fit)}; the model reached so far is returned"
@@ -708,14 +712,14 @@ def report_end(name: str, results: Results, stopper: Stopper, fit: Fit) -> None:
         warn_caller(f"{name} {text}")
 
 
-#: Relative gaps beyond which a polish that was short of time has not come far, and a model is no
-#: better than w = 0 for all that is known.
+#: Relative gaps beyond which polish has not come far in its time, and beyond which a model may be
+#: no better than w = 0.
 _NOT_FAR, _FAR = 0.1, 0.9
 _CENTRE = "scale the features, as StandardScaler does, or set fit_intercept='free'"
 
 
 def _remedy(cut: Sequence[Result], fit: Fit) -> str:
-    """Name what brings a fit further."""
+    """Name a remedy for a fit that ended early, if one is known."""
     gap = max(result.relative_gap for result in cut)
     if gap > _FAR and (cause := _far_column(fit)):
         return f"; {_CENTRE}, since {cause}"
@@ -739,13 +743,13 @@ def _where(results: Sequence[Result], fit: Fit) -> str:
     )
     at_most = "at most " if len(results) > 1 else ""
     rounding = ""
-    if worst.rounding > 0.5 * worst.gap:  # of which more steps take nothing off
+    if worst.rounding > 0.5 * worst.gap:  # which more steps do not reduce
         rounding = f" that is mostly rounding{_less_rounding(worst, fit)}"
     return f"{place}, with a certified relative gap of {at_most}{worst.relative_gap:.3g}{rounding}"
 
 
 def _less_rounding(result: Result, fit: Fit) -> str:
-    """Name what would leave less rounding of a result, if anything would."""
+    """Name what would reduce the rounding of a result, if anything would."""
     offset = fit.pairs.offset
     if _EPS * abs(offset) > 0.1 * result.rounding:
         return f" beside targets of about {offset:.4g} (subtract that from y)"
@@ -760,10 +764,10 @@ _LARGE = 7.0
 
 
 def _of_large_features(X: Any, results: Results, batch_size: int) -> str:
-    """Describe, with the cure, large features behind a model far from its optimum, if so.
+    """Describe large features and their cure, if a model is far from its optimum after an epoch.
 
-    That is after an epoch or more. Pegasos' suboptimality grows with the largest squared length of
-    a row; the certificate tells that it is far from the optimum, and the size of the features why.
+    Pegasos' suboptimality grows with the largest squared length of a row. The certificate shows
+    that a model is far from its optimum, and the size of the features shows why.
     """
     far = [
         result
@@ -789,7 +793,7 @@ _HIDES = 0.95
 
 
 def _of_hidden_columns(X: Any, kernel: Any) -> str:
-    """Name, with the cure, a column that makes nearly all distances of a kernel, if any."""
+    """Name a column that makes up nearly all distances of a kernel, with the cure, if any."""
     if not isinstance(kernel, str) or kernel not in ("rbf", "laplacian") or sparse.issparse(X):
         return ""
     variances = X[:: max(1, X.shape[0] // 4096)].var(axis=0, dtype=np.float64)  # of some rows
@@ -804,13 +808,13 @@ def _of_hidden_columns(X: Any, kernel: Any) -> str:
     )
 
 
-#: A column is far from zero if its mean is so many times its deviation, and so many times the size
-#: of the constant feature; and what makes up for it costs this share of what w = 0 does.
+#: A column is far from zero if its mean is beyond these multiples of its deviation and of the size
+#: of the constant feature, and the intercept that it needs costs this share of what w = 0 costs.
 _DEVIATIONS, _SIZES, _COSTS = 3.0, 10.0, 0.1
 
 
 def _far_column(fit: Fit) -> str:
-    """Name a column of X that the regularised intercept of a linear model stands against.
+    """Name a column of X that needs too large an intercept of a linear model, if any.
 
     A column of mean μ and deviation σ that decides, with a weight of ``1/σ``, needs an intercept of
     ``μ/σ``; beside a constant feature of size B that costs ``lam/2 (μ / (σ B))²``.
@@ -840,7 +844,7 @@ def _far_column(fit: Fit) -> str:
 def _lacks_intercept(result: Result, problem: Problem) -> bool:
     """Check whether a model has learnt little, and multiples of it with an intercept far more.
 
-    Of a small w rounding and ``tol`` may have chosen the sign.
+    Negative multiples count, as rounding and ``tol`` may have chosen the sign of a small w.
     """
     decisions, examples = result.margins - result.margins.mean(), problem.examples
     size, loss = float(decisions.std()), mean_loss(result.margins, problem)
@@ -857,7 +861,7 @@ def _lacks_intercept(result: Result, problem: Problem) -> bool:
 
 
 def _of_far_column(results: Results, fit: Fit) -> str:
-    """Name, with the cure, a column whose intercept costs too much to learn from, if any."""
+    """Name a column whose intercept costs too much to learn from it, with the cure, if any."""
     batch, cause = fit.settings.options.batch_size, _far_column(fit)
     for pair, result in zip(fit.pairs, results, strict=True) if cause else ():
         has_epoch = fit.settings.polish or result.n_steps * batch >= pair.problem.y.size
@@ -866,12 +870,12 @@ def _of_far_column(results: Results, fit: Fit) -> str:
     return ""
 
 
-#: Predictions are far too close to their median if so many times their distance from it is better.
+#: Predictions are far too close to their median if multiplying their distance by this is better.
 _TIMIDITY = 10.0
 
 
 def _of_targets(problem: Problem, result: Result) -> str:
-    """Describe, with the cure, targets whose size leaves nothing to be learnt, if so."""
+    """Describe targets whose size leaves nothing to be learnt, with the cure, if they do."""
     y, middle = problem.y, np.median(result.margins)
     farther = middle + _TIMIDITY * (result.margins - middle)
     if np.ptp(y) == 0.0 or result.status in CUT_SHORT:
@@ -891,7 +895,7 @@ def _of_targets(problem: Problem, result: Result) -> str:
 
 
 def _typical_size(X: Any) -> float:
-    """Root mean square of the entries that are not zero; 0 if all are.
+    """Return the root mean square of the entries that are not zero; 0 if all are.
 
     Parameters
     ----------
