@@ -1,8 +1,8 @@
 """Parameters of estimators, with types and defaults, and types of what a fit sets.
 
-A constructor keeps its parameters and does nothing else, so dataclasses have them: an estimator is
-made of those that it is derived from, in the order of their definition. Dataclasses hold parameters
-alone; attributes of a model have classes beside them.
+A constructor stores its parameters and does nothing else, so dataclasses define them: an estimator
+has the parameters of those that it is derived from, in the order of their definition. Fitted
+attributes have classes of their own.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from kpegasos.solvers.result import History
 
 @dataclass(eq=False, repr=False)
 class CostParameters:
-    """Of every estimator but a search."""
+    """First parameter of every estimator but a search."""
 
     C: float = 1.0
 
 
 @dataclass(eq=False, repr=False)
 class KernelParameters(CostParameters):
-    """Of estimators with a kernel."""
+    """First parameters of estimators with a kernel."""
 
     _: KW_ONLY
     kernel: Any = "rbf"
@@ -39,7 +39,7 @@ class KernelParameters(CostParameters):
 
 @dataclass(eq=False, repr=False)
 class RunParameters(CostParameters):
-    """Of every estimator but a search."""
+    """Parameters of every estimator but a search."""
 
     _: KW_ONLY
     polish: bool | type[DualAscent] = False
@@ -64,7 +64,7 @@ class RunParameters(CostParameters):
 
 @dataclass(eq=False, repr=False)
 class KernelValueParameters:
-    """Of estimators with kernel values."""
+    """Further parameters of estimators with a kernel."""
 
     _: KW_ONLY
     degree: int = 3
@@ -77,7 +77,7 @@ class KernelValueParameters:
 
 @dataclass(eq=False, repr=False)
 class ClassifierParameters:
-    """Of classifiers and searches."""
+    """Parameters of classifiers and searches."""
 
     _: KW_ONLY
     class_weight: Any = None
@@ -88,7 +88,7 @@ class ClassifierParameters:
 
 @dataclass(eq=False, repr=False)
 class RegressorParameters:
-    """Of regressors."""
+    """Parameters of regressors."""
 
     _: KW_ONLY
     epsilon: float = 0.1
@@ -100,7 +100,7 @@ class RegressorParameters:
 
 
 class ModelAttributes:
-    """Of every fitted model."""
+    """Attributes of every fitted model."""
 
     alpha_: Any
     support_: np.ndarray
@@ -113,7 +113,7 @@ class ModelAttributes:
 
 
 class ClassifierAttributes(ModelAttributes):
-    """Of classifiers, where numbers are arrays if there are more than two classes."""
+    """Attributes of classifiers: numbers with two classes, arrays with more."""
 
     classes_: np.ndarray
     objective_: float | np.ndarray
@@ -125,7 +125,7 @@ class ClassifierAttributes(ModelAttributes):
 
 
 class RegressorAttributes(ModelAttributes):
-    """Of regressors."""
+    """Attributes of regressors."""
 
     objective_: float
     duality_gap_: float

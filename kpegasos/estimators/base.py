@@ -6,9 +6,9 @@ For each binary problem an estimator solves
 
 with the hinge loss ``max(0, 1 − y_i f(x_i))`` or another, ``lam = 1 / (C · Σc)`` unless ``lam`` is
 given, and ``φ`` extended by a constant feature when ``fit_intercept`` is on, so that the intercept
-is regularised like every other weight; with "free" it is not. Which problems there are, and what is
-made of their decisions, `OneVsOneMixin` and `RegressionMixin` say; rows and model `KernelEstimator`
-and `LinearEstimator`.
+is regularised like every other weight; with "free" it is not. `OneVsOneMixin` and `RegressionMixin`
+define the problems and what is made of their decisions, `KernelEstimator` and `LinearEstimator` the
+rows and the model.
 """
 
 from __future__ import annotations
@@ -82,13 +82,13 @@ class BasePegasos(ExportMixin, CallbackSupportMixin, RunParameters, ModelAttribu
     @classmethod
     @cache
     def _get_param_names(cls) -> list[str]:
-        """Name the parameters; scikit-learn reads the constructor's signature each time."""
+        """Keep the names: scikit-learn reads the constructor's signature each time."""
         return list(super()._get_param_names())
 
     _states: list[Any] | None
     _states_origin: Any
 
-    # --- what a kind of estimator says ---
+    # --- what subclasses define ---
 
     def _targets(self, y: np.ndarray, weight: np.ndarray) -> Targets | Numbers:
         """Return what the binary problems are made from."""
@@ -143,8 +143,8 @@ class BasePegasos(ExportMixin, CallbackSupportMixin, RunParameters, ModelAttribu
         KeyboardInterrupt
             After Ctrl-C, once the model reached so far has been set.
         Exception
-            Whatever a callback or a kernel of yours raises. The model of before is left, if there
-            was one; only a warning that is turned into an error comes when the new one is set.
+            Whatever a callback or a kernel of yours raises. An earlier model stays, unless the
+            error is a warning about the new one.
         """
         stopper = Stopper()
         with interruptible(stopper), unchanged_by_errors(self):
@@ -160,7 +160,7 @@ class BasePegasos(ExportMixin, CallbackSupportMixin, RunParameters, ModelAttribu
                 stopper.limit(settings.max_time)
                 results = self._train(fit, observers, stopper)
             stopper.presses_kept = math.inf  # nothing may come between model and end
-        # the caller of fit, beyond its decorators
+        # outside of the block: the new model stays if a warning is an error
         report_end(type(self).__name__, results, stopper, fit)
         return self
 
@@ -171,7 +171,7 @@ class BasePegasos(ExportMixin, CallbackSupportMixin, RunParameters, ModelAttribu
     def _new_fit(
         self, X: Any, targets: Targets | Numbers, settings: Settings, *, in_step: bool
     ) -> Fit:
-        """Make binary problems and rows of what has been validated."""
+        """Make binary problems and rows of validated data."""
         pairs = targets.pairs(settings)
         pairs.free_intercept = settings.free_intercept
         rows, known = self._prepare(X, pairs, settings)
@@ -245,7 +245,7 @@ def couple(of_pairs: np.ndarray, n_classes: int) -> np.ndarray:
     Parameters
     ----------
     of_pairs : ndarray of shape (n_samples, n_pairs)
-        Of the first class of each pair; with two classes, of the second.
+        Probabilities of the first class of each pair; with two classes, of the second.
     n_classes : int
 
     Returns
@@ -273,7 +273,7 @@ def couple(of_pairs: np.ndarray, n_classes: int) -> np.ndarray:
     return np.asarray(p / p.sum(axis=1, keepdims=True))
 
 
-#: Decisions that are voted on together: with what the vote makes of each, 64 MiB.
+#: Decisions that are voted on together: 64 MiB with temporaries.
 _VOTED_TOGETHER = 64 * tuning.MEBIBYTE // 32
 
 
@@ -289,7 +289,7 @@ def _has_log_odds(estimator: Any) -> bool:
 
 
 def _gives_probabilities(estimator: Any) -> bool:
-    """Return whether decisions are log-odds, or a file has said what they are."""
+    """Return true if decisions are log-odds or have sigmoids, else raise an AttributeError."""
     if _has_log_odds(estimator) or hasattr(estimator, "_sigmoids"):
         return True
     raise AttributeError(
@@ -341,7 +341,7 @@ class OneVsOneMixin(BoundsMixin, ClassifierMixin, ClassifierAttributes, Classifi
 
     @of_one_model
     def decision_function(self, X: Any) -> np.ndarray:
-        """Decision values.
+        """Return decision values.
 
         Parameters
         ----------
@@ -365,7 +365,7 @@ class OneVsOneMixin(BoundsMixin, ClassifierMixin, ClassifierAttributes, Classifi
 
     @of_one_model
     def predict(self, X: Any) -> np.ndarray:
-        """Class of each example, of shape (n_samples,).
+        """Return the class of each example, of shape (n_samples,).
 
         Parameters
         ----------
@@ -380,7 +380,7 @@ class OneVsOneMixin(BoundsMixin, ClassifierMixin, ClassifierAttributes, Classifi
     @available_if(_gives_probabilities)
     @of_one_model
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probability of each class, with ``loss="log_loss"`` or of a LIBSVM model that has them.
+        """Return probabilities of the classes, with ``loss="log_loss"`` or of a LIBSVM model.
 
         The sigmoid of a decision is a probability; those of the pairs are coupled as in SVC (Wu,
         Lin, Weng, JMLR 2004). A model that ``svm-train -b 1`` has written has sigmoids of its own.
@@ -414,7 +414,7 @@ class OneVsOneMixin(BoundsMixin, ClassifierMixin, ClassifierAttributes, Classifi
 
     @available_if(lambda estimator: hasattr(estimator, "predict_proba"))
     def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Logarithms of `predict_proba`.
+        """Return logarithms of `predict_proba`.
 
         Parameters
         ----------
@@ -429,10 +429,10 @@ class OneVsOneMixin(BoundsMixin, ClassifierMixin, ClassifierAttributes, Classifi
 
     @of_one_model
     def is_certified(self, X: Any, diagonal: Any = None) -> np.ndarray:
-        """Whether the exact solution is certain to predict what `predict` does.
+        """Return whether the exact solution is certain to predict what `predict` does.
 
-        With two classes, where zero is not within the ends of `decision_bounds`; with several,
-        where the winner is the same whatever comes of the pairs that are open.
+        That is where zero is not within the ends of `decision_bounds`; with several classes, where
+        no undecided pair can change the winner.
 
         Parameters
         ----------
@@ -448,7 +448,7 @@ class OneVsOneMixin(BoundsMixin, ClassifierMixin, ClassifierAttributes, Classifi
         Raises
         ------
         AttributeError
-            If the model has no certificate: it was trained in parts or read from LIBSVM's format.
+            If the model has no certificate or a free intercept; see `decision_bounds`.
         ValueError
             Naming the parameter, what was expected and what came.
 

@@ -1,6 +1,6 @@
 """Certified predictions: intervals for the decisions of the exact solution.
 
-An objective is lam-strongly convex, so the exact solution w* lies in a ball around the model:
+The objective is lam-strongly convex, so the exact solution w* lies in a ball around the model:
 ``lam/2 ‖w − w*‖² <= P(w) − P(w*) <= gap``. A decision is ``<w, φ(x)>``, with the constant feature
 within φ, so that of the exact solution is off by no more than ``sqrt(2 gap / lam) ‖φ(x)‖``.
 """
@@ -23,16 +23,16 @@ EPS = float(np.finfo(np.float64).eps)
 
 
 class Enclosed(NamedTuple):
-    """Decisions of a model, and what is needed to say where those of the exact solution are.
+    """Decisions of a model, and what bounds those of the exact solution.
 
     Attributes
     ----------
     decisions : ndarray of shape (n_samples, n_pairs)
-        By which the model predicts.
+        Those that the model predicts by.
     closest, rounding : ndarray of shape (n_samples, n_pairs)
-        The same with as little rounding as there can be, and a bound of it.
+        The same with as little rounding as possible, and a bound on that.
     squared_norms : ndarray of shape (n_samples,)
-        No ``‖φ(x)‖²`` is larger.
+        Upper bounds of ``‖φ(x)‖²``.
     """
 
     decisions: np.ndarray
@@ -86,14 +86,14 @@ def _validated(estimator: Any, X: Any, diagonal: Any) -> tuple[Any, np.ndarray |
     return X, values
 
 
-#: Decisions that are bounded together: 64 MiB, with all that is made of each.
+#: Decisions that are bounded together: 64 MiB with temporaries.
 _BOUNDED_TOGETHER = 64 * tuning.MEBIBYTE // 128
 
 
 def bounds_of_pairs(
     estimator: Any, X: Any, diagonal: Any
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield ends for decisions of the exact solution and of the model, some rows at a time.
+    """Yield bounds of the decisions of exact solution and model, some rows at a time.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def bounds_of_pairs(
         yield np.minimum(decisions, closest - error), np.maximum(decisions, closest + error)
 
 
-#: Rows of which nearly nothing may be certain by chance, and what is nearly nothing.
+#: Fewer rows may all be uncertain by chance; a smaller share of certain rows is nearly none.
 _FEW_ROWS, _NEARLY_NOTHING = 10, 0.1
 
 
@@ -138,7 +138,7 @@ def warn_of_gap(
     ends : tuple of ndarray of shape (n_rows, n_pairs)
         Those of `bounds_of_pairs` for some of the rows.
     is_decided : callable
-        ``is_decided(lower, upper)`` tells where all decisions within bounds give the same class.
+        ``is_decided(lower, upper)`` is true where all decisions within bounds give the same class.
 
     Warns
     -----
@@ -148,11 +148,11 @@ def warn_of_gap(
     if certain.size < _FEW_ROWS or certain.mean() >= _NEARLY_NOTHING:
         return
     lower, upper = ends
-    if not np.isfinite(upper).all():  # there is no gap
+    if not np.isfinite(upper).all():  # no gap is certified
         return
     middle, half = 0.5 * (lower + upper), 0.5 * (upper - lower)
     gaps = np.maximum(np.atleast_1d(estimator.relative_gap_), np.finfo(np.float64).tiny)
-    for tol in (1e-3, 1e-4, 1e-5, 1e-6, 1e-7):  # bounds are as wide as the root of the gap
+    for tol in (1e-3, 1e-4, 1e-5, 1e-6, 1e-7):  # widths go with the square root of the gap
         width = half * np.minimum(1.0, np.sqrt(tol / gaps))
         if is_decided(middle - width, middle + width).mean() > 0.5:
             warn_caller(
@@ -168,12 +168,12 @@ class BoundsMixin:
 
     @of_one_model
     def decision_bounds(self: Any, X: Any, diagonal: Any = None) -> tuple[np.ndarray, np.ndarray]:
-        """Ends of intervals that hold the decisions of the exact solution.
+        """Return intervals that hold the decisions of the exact solution.
 
-        That is the minimum of the objective which the model was fitted to. Its decisions are
-        ``sqrt(2 duality_gap_ / lam_) ‖φ(x)‖`` from the model's at the most, and rounding, which is
-        part of the intervals; so are the model's own decisions. Where the kernel is not positive
-        semi-definite, and the gap NaN, ends are infinite.
+        The exact solution is the minimum of the model's objective. Its decisions differ from the
+        model's by at most ``sqrt(2 duality_gap_ / lam_) ‖φ(x)‖``, and by rounding. The intervals
+        include both, and the model's own decisions. They are infinite where the kernel is not
+        positive semi-definite, and the gap NaN.
 
         Parameters
         ----------
@@ -185,15 +185,15 @@ class BoundsMixin:
         Returns
         -------
         lower, upper : ndarray, float64
-            Of the shape of ``decision_function``, or of ``predict`` of a regressor. With
-            ``decision_function_shape="ovr"`` of several classes: the least and the most that votes
-            made continuous can be.
+            Ends, of the shape of ``decision_function``, or of ``predict`` of a regressor. For
+            several classes with ``decision_function_shape="ovr"``, bounds of the votes made
+            continuous.
 
         Raises
         ------
         AttributeError
-            If the model has no certificate: it was trained in parts or read from LIBSVM's format;
-            and if it has a free intercept, for which a gap is no bound.
+            If the model was trained in parts or read from LIBSVM's format, and has no certificate;
+            or if it has a free intercept, which a gap does not bound.
         ValueError
             Naming the parameter, what was expected and what came.
         """

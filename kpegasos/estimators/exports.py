@@ -1,6 +1,6 @@
 """Exports of fitted estimators: models of scikit-learn and LIBSVM.
 
-The formats themselves are the affair of `kpegasos.exports`, which knows no estimator.
+The formats are in `kpegasos.exports`, which knows no estimator.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def to_sklearn(estimator: Any, model: Model) -> Any:
     Parameters
     ----------
     estimator : BasePegasos
-        Whose C, weights and epsilon are taken over, for a fit anew.
+        Has the C, class weights and epsilon for a later fit.
     model : Model
         Its model.
     """
@@ -88,13 +88,13 @@ def _libsvm(estimator: Any, model: Model, parameters: dict[str, Any]) -> Any:
         shape, ties = estimator._votes()
         parameters |= {"decision_function_shape": shape, "break_ties": ties}
     svm = (SVR if model.classes is None else SVC)(**parameters)
-    # The weights of a linear model; among sparse vectors SVC takes dense and sparse rows.
+    # Sparse weights of a linear model: with sparse vectors SVC takes dense and sparse rows.
     vectors = model.vectors if hasattr(estimator, "kernel") else sparse.csr_matrix(model.vectors)
     _set_libsvm_model(svm, model._replace(vectors=vectors))
     return svm
 
 
-#: What models of LIBSVM keep under names that are not public, in scikit-learn 1.6 to 1.9.
+#: Private attributes of a fitted SVC or SVR in scikit-learn 1.6 to 1.9.
 _PRIVATE_NAMES = {
     "_BaseLibSVM__Xfit", "_dual_coef_", "_effective_probability", "_gamma", "_intercept_",
     "_n_support", "_num_iter", "_probA", "_probB", "_sparse",
@@ -103,7 +103,7 @@ _PRIVATE_NAMES = {
 
 @cache
 def _check_private_names(kind: Any) -> None:
-    """Refuse a scikit-learn whose SVC or SVR keeps what is not known here."""
+    """Refuse a scikit-learn whose SVC or SVR has other private attributes."""
     X = np.array([[0.0], [1.0]])
     of_callable = vars(kind(kernel=lambda A, B: A @ B.T).fit(X, [0, 1]))
     names = {name for name in of_callable if name.startswith("_")}
@@ -115,7 +115,7 @@ def _check_private_names(kind: Any) -> None:
 
 
 def _set_libsvm_model(svm: Any, model: Model) -> None:
-    """Make an SVC or SVR, whose parameters are those of the kernel, a fitted one, of this model."""
+    """Set the model of an SVC or SVR that has the parameters of the kernel."""
     kind: Any = type(svm)
     _check_private_names(kind)
     n_vectors, classes, precomputed = model.dual_coef.shape[1], model.classes, model.vectors is None
@@ -156,7 +156,7 @@ def _set_libsvm_model(svm: Any, model: Model) -> None:
 
 
 class ExportMixin:
-    """Models for other programs, of a fitted estimator."""
+    """Exports of a fitted estimator to other programs."""
 
     _exported: Callable[..., Model]
 
@@ -176,8 +176,8 @@ class ExportMixin:
             classes is an `SVC` whose support vectors are the weights of the pairs, as `LinearSVC`
             has no pairs. Where a binary decision is exactly zero, `SVC` predicts the second class.
             Ties of the vote of a model that `from_libsvm` has read go to the lowest class, not to
-            the one that its file has first. There is no ``predict_proba``: scikit-learn takes it
-            from `SVC`, and has `CalibratedClassifierCV` instead.
+            the one that its file has first. There is no ``predict_proba``, which scikit-learn
+            removes from `SVC` in favour of `CalibratedClassifierCV`.
 
         Raises
         ------
@@ -203,8 +203,8 @@ class ExportMixin:
 
         Kernels are the linear, polynomial, RBF and sigmoid ones and "precomputed"; classes must be
         integers. LIBSVM has no ``break_ties``. Probabilities that are sigmoids of the decisions of
-        pairs are written, for ``svm-predict -b 1``, which then predicts the most probable class; of
-        more than two classes it couples those of the pairs to 0.005 only.
+        pairs are written, for ``svm-predict -b 1``, which then predicts the most probable class;
+        with more than two classes it couples those of the pairs to 0.005 only.
 
         Parameters
         ----------

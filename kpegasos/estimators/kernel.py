@@ -78,7 +78,7 @@ class KernelEstimator(KernelInputMixin, KernelValueParameters, BasePegasos, Kern
     _libsvm_types: ClassVar[tuple[str, ...]]
     support_vectors_: Any
     _kept: Kept
-    #: Of a linear kernel with a free intercept: what is taken off rows, and the intercept then.
+    #: With a linear kernel and a free intercept: the centre of the rows, and their intercept.
     _centre: np.ndarray
     _centred_intercept: np.ndarray
 
@@ -90,7 +90,7 @@ class KernelEstimator(KernelInputMixin, KernelValueParameters, BasePegasos, Kern
         ----------
         path : path-like
         n_features : int, default=None
-            Columns of the rows to predict, which the file does not say; the largest index of the
+            Columns of the rows to predict, which the file does not hold; the largest index of the
             support vectors if None. With a precomputed kernel, the number of training examples.
 
         Returns
@@ -98,7 +98,7 @@ class KernelEstimator(KernelInputMixin, KernelValueParameters, BasePegasos, Kern
         PegasosSVC or PegasosSVR
             Fitted, with the kernel's parameters; all others have their defaults. It has neither a
             certificate nor ``history_``, ``alpha_``, ``lam_``, ``n_steps_``, and ``support_`` only
-            with a precomputed kernel: the file knows nothing of the training examples. It has a
+            with a precomputed kernel: the file does not hold the training examples. It has a
             ``predict_proba`` if ``svm-train -b 1`` or `to_libsvm` has written probabilities.
 
         Raises
@@ -141,7 +141,7 @@ class KernelEstimator(KernelInputMixin, KernelValueParameters, BasePegasos, Kern
         super().__setstate__({**state, "_kept": Kept()} if "_kernel" in state else state)
 
     def _coefficients(self) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return the support vectors' coefficients, and in SVC's layout how many each class has."""
+        """Return coefficients, and for several pairs how many support vectors a class has."""
         raise NotImplementedError
 
     def _prepare(
@@ -165,12 +165,12 @@ class KernelEstimator(KernelInputMixin, KernelValueParameters, BasePegasos, Kern
     def _vectors(self, fit: Fit, support: np.ndarray, results: Results) -> dict[str, Any]:
         X = fit.X
         vectors = np.empty((0, 0), X.dtype) if self._is_precomputed() else X[support]
-        if takes_objects(self.kernel):  # or a model would change with whatever changes them
+        if takes_objects(self.kernel):  # or changes of the objects would change the model
             vectors = as_objects([copied(each) for each in vectors])
         return {"support_vectors_": vectors}
 
     def _completed(self, model: dict[str, Any]) -> dict[str, Any]:
-        """Add the intercept for rows as they are to a model of centred rows."""
+        """Add the intercept for rows that are not centred to a model of centred ones."""
         if "_centre" not in model:
             return model
         coefs, centre = model["dual_coef_"], model["_centre"].astype(np.float64)
@@ -248,7 +248,7 @@ class KernelEstimator(KernelInputMixin, KernelValueParameters, BasePegasos, Kern
         coefs, n_support = self._coefficients()
         coefs = coefs if n_support is None else pair_coefficients(coefs, n_support)
         coef = np.asarray(safe_sparse_dot(coefs, self._exported().vectors, dense_output=True))
-        coef.flags.writeable = False  # it is made anew each time
+        coef.flags.writeable = False  # each access makes another
         return coef
 
     @property
@@ -293,7 +293,7 @@ class KernelEstimator(KernelInputMixin, KernelValueParameters, BasePegasos, Kern
 class PegasosSVC(OneVsOneMixin, KernelEstimator):
     """Kernel support vector classifier trained by Pegasos.
 
-    The first seven parameters are those of every day; few models need the others.
+    Most models need the first seven parameters only.
 
     Parameters
     ----------
@@ -313,16 +313,16 @@ class PegasosSVC(OneVsOneMixin, KernelEstimator):
     polish : bool or type, default=False
         Whether dual coordinate ascent goes on from the model of the Pegasos steps until the
         certified relative gap is at most ``tol`` (0.001 if None). The model is then no longer an
-        average of Pegasos iterates. Who wants the model soon, or the optimum for a large C, wants
-        ``polish=True``. Who studies Pegasos, compares with the papers, or needs the average of its
-        iterates wants the plain fit. A class derived from `kpegasos.solvers.dual_ascent.DualAscent`
-        is a solver of your own in place of ours.
+        average of Pegasos iterates. ``polish=True`` is for a model soon, or for the optimum with a
+        large C. The plain fit is for studies of Pegasos, comparisons with the papers, and the
+        average of its iterates. A class derived from `kpegasos.solvers.dual_ascent.DualAscent` is a
+        solver of your own in place of ours.
     tol : float, default=None
-        Certified relative gap at which training stops; a `ConvergenceWarning` tells if it is
-        never reached.
+        Certified relative gap at which training stops, with a `ConvergenceWarning` if it is not
+        reached.
     epochs : "auto" or float, default="auto"
         Passes over the data; with ``warm_start`` each fit adds as many. "auto" is 20 without
-        ``polish``, after which the accuracy of usual data has settled, and with it half an epoch
+        ``polish``, after which the accuracy on usual data hardly changes, and with it half an epoch
         or 512 draws, whichever is less.
     random_state : int, RandomState or None, default=None
         Seed of the order in which examples are drawn.
@@ -338,15 +338,15 @@ class PegasosSVC(OneVsOneMixin, KernelEstimator):
         `kpegasos.losses`.
     fit_intercept : bool or "free", default=True
         Add a constant feature (``K + intercept_scaling²``); False is the papers' problem. "free" is
-        that of SVC, where the intercept is not regularised: for a model that is to be SVC's, for
-        classes of very different sizes, or with a small C. It is then the best one for the model's
-        w, and ``polish`` comes as close to the optimum as ``tol`` asks. The steps of Pegasos alone
-        are those of the constant feature (MPB 2011, Sec. 6, the first treatment, which keeps the
-        rate of Theorem 1). They end within ``lam b² / (2 B²)`` of the optimum at the best, with its
+        SVC's problem, where the intercept is not regularised: for a model that is to be SVC's, for
+        classes of very different sizes, or for a small C. The intercept is then the best one for
+        the model's w, and ``polish`` comes as close to the optimum as ``tol`` asks. Pegasos steps
+        alone are those of the constant feature (MPB 2011, Sec. 6, the first treatment, which keeps
+        the rate of Theorem 1). At best they end within ``lam b² / (2 B²)`` of the optimum, with its
         intercept b and the size B of the feature.
     intercept_scaling : float, default=1.0
-        Size of the constant feature: the larger, the less the intercept is regularised. With "free"
-        in units of an example's typical length; the optimum does not depend on it.
+        Size of the constant feature: the larger, the less the intercept is regularised. With a free
+        intercept in units of an example's typical length; the optimum does not depend on it.
     n_steps : int, default=None
         Steps T of each pair; used in place of ``epochs`` if given.
     batch_size : int, default=1
@@ -364,25 +364,25 @@ class PegasosSVC(OneVsOneMixin, KernelEstimator):
         ``1 / lam``; see `kpegasos.core.steps`. None for Pegasos' own ``1 / (lam t)``.
     max_time : float, default=None
         Seconds from the call of ``fit`` after which the model reached so far is returned, with a
-        `ConvergenceWarning`. Of several classes each pair has a part of it, as the square of its
+        `ConvergenceWarning`. With several classes, the part of a pair goes with the square of its
         examples, and what some leave goes to the others. Where it is too short for ``polish`` to
         get far, steps of a plain fit come first. It is overrun by what is compiled for the first
         time, by the slice of draws in work (some 20 ms, or the first 1,024 draws), by 32 draws of
         each pair not yet begun, or one if the kernel is slow, and by the evaluation of the model.
     max_kernel_evaluations : int, default=None
         Kernel values after which the model reached so far is returned, with a
-        `ConvergenceWarning`: of a `PairwiseKernel` exactly so many, of others those of the rows in
-        work beside. The diagonal and a first row of each pair come in any case. With less than an
-        eighth of the matrix ``polish`` begins with the steps of a plain fit, which make more of it.
+        `ConvergenceWarning`. It is exact for a `PairwiseKernel`, and overrun for others by the rows
+        in work, or a whole small matrix. The diagonal and a first row of each pair come in any
+        case. Below an eighth of the matrix, ``polish`` begins with the steps of a plain fit.
     checkpoints : {"auto", "epoch", "log"}, sequence of int or None, default="auto"
         Steps at which the model is evaluated for ``history_``: ends of the epochs 1, 2, 5, 10,
         20, 50 and so on, ends of all epochs, ten steps a decade, or these steps. None
-        evaluates the end only. "auto" is all epochs where somebody waits for them: callbacks,
-        ``verbose``, or ``tol`` without ``polish``.
+        evaluates the end only. "auto" is all epochs with callbacks, ``verbose``, or ``tol`` without
+        ``polish``.
     cache : {"auto", "precomputed", "cached", "streamed"}, default="auto"
         Whether all kernel rows are computed at first ("precomputed"), kept when first needed
         ("cached"), or computed a few at a time ("streamed"). The model is the same; polished with
-        few rows, it is another one within the certified gap.
+        few rows, it may be another one within the certified gap.
     cache_mb : float or "auto", default="auto"
         MiB that kernel values may take, all threads together; less is taken where less is free.
         "auto" is half of the memory that is free, 4,096 at the most, and 1,024 where the system
@@ -392,7 +392,7 @@ class PegasosSVC(OneVsOneMixin, KernelEstimator):
         up to 2,000 examples (1,000 without ``tol``, ``polish`` and ``warm_start``), and beyond that
         float32, which takes half the time and memory. Where pairs of several classes have up
         to 1,000 examples it is float64. It stays that of X if ``tol`` is below 1e-5
-        (not looked at with ``warm_start``), C times the largest weight is above 1,000, or the
+        (ignored with ``warm_start``), C times the largest weight is above 1,000, or the
         kernel is a function of your own. Where float32 would round too much, the arithmetic is
         float64 all the same. The certificate accounts for the rounding.
     class_weight : dict, "balanced" or None, default=None
@@ -428,8 +428,8 @@ class PegasosSVC(OneVsOneMixin, KernelEstimator):
     intercept_ : ndarray of shape (n_pairs,)
         Constant term of each pair's decision.
     intercept_interval_ : ndarray of shape (n_pairs, 2)
-        Of a free intercept: from the least to the largest that is best for the model's w; its
-        middle is ``intercept_``. It has a length where no example lies on the margin.
+        The free intercepts, from the least to the largest, that are best for the model's w; the
+        middle is ``intercept_``. They are several where no example lies on the margin.
     coef_ : ndarray of shape (n_pairs, n_features)
         Weights of the features, of a model with ``kernel="linear"`` only; not to be written to.
     objective_, duality_gap_, relative_gap_ : float or ndarray of shape (n_pairs,)
@@ -438,6 +438,8 @@ class PegasosSVC(OneVsOneMixin, KernelEstimator):
         Objective, certificate and costs at each checkpoint, of each pair.
     n_steps_ : int or ndarray of shape (n_pairs,)
         Steps done, those of earlier fits that ``warm_start`` continued included.
+    kernel_evaluations_ : int
+        Kernel values computed for the model.
     lam_ : float or ndarray of shape (n_pairs,)
         Regularisation λ.
     n_features_in_ : int
@@ -482,7 +484,7 @@ class PegasosSVC(OneVsOneMixin, KernelEstimator):
 class PegasosSVR(RegressionMixin, KernelEstimator):
     """Kernel support vector regression trained by stochastic subgradient steps.
 
-    The first eight parameters are those of every day; few models need the others.
+    Most models need the first eight parameters only.
 
     Parameters
     ----------
@@ -505,16 +507,16 @@ class PegasosSVR(RegressionMixin, KernelEstimator):
     polish : bool or type, default=False
         Whether dual coordinate ascent goes on from the model of the Pegasos steps until the
         certified relative gap is at most ``tol`` (0.001 if None). The model is then no longer an
-        average of Pegasos iterates. Who wants the model soon, or the optimum for a large C, wants
-        ``polish=True``. Who studies Pegasos, compares with the papers, or needs the average of its
-        iterates wants the plain fit. A class derived from `kpegasos.solvers.dual_ascent.DualAscent`
-        is a solver of your own in place of ours.
+        average of Pegasos iterates. ``polish=True`` is for a model soon, or for the optimum with a
+        large C. The plain fit is for studies of Pegasos, comparisons with the papers, and the
+        average of its iterates. A class derived from `kpegasos.solvers.dual_ascent.DualAscent` is a
+        solver of your own in place of ours.
     tol : float, default=None
-        Certified relative gap at which training stops; a `ConvergenceWarning` tells if it is
-        never reached.
+        Certified relative gap at which training stops, with a `ConvergenceWarning` if it is not
+        reached.
     epochs : "auto" or float, default="auto"
         Passes over the data; with ``warm_start`` each fit adds as many. "auto" is 20 without
-        ``polish``, after which the accuracy of usual data has settled, and with it half an epoch
+        ``polish``, after which the accuracy on usual data hardly changes, and with it half an epoch
         or 512 draws, whichever is less.
     random_state : int, RandomState or None, default=None
         Seed of the order in which examples are drawn.
@@ -534,8 +536,8 @@ default="epsilon_insensitive"
         regularisation of the intercept does no harm; False is the papers' problem. "free" is that
         of SVR, where the intercept is not regularised; see `PegasosSVC`.
     intercept_scaling : float, default=1.0
-        Size of the constant feature: the larger, the less the intercept is regularised. With "free"
-        in units of an example's typical length; the optimum does not depend on it.
+        Size of the constant feature: the larger, the less the intercept is regularised. With a free
+        intercept in units of an example's typical length; the optimum does not depend on it.
     n_steps : int, default=None
         Steps T; used in place of ``epochs`` if given.
     batch_size : int, default=1
@@ -556,18 +558,18 @@ default="epsilon_insensitive"
         `ConvergenceWarning`. It is overrun by what is compiled for the first time.
     max_kernel_evaluations : int, default=None
         Kernel values after which the model reached so far is returned, with a
-        `ConvergenceWarning`: of a `PairwiseKernel` exactly so many, of others those of the rows in
-        work beside. The diagonal and a first row of each pair come in any case. With less than an
-        eighth of the matrix ``polish`` begins with the steps of a plain fit, which make more of it.
+        `ConvergenceWarning`. It is exact for a `PairwiseKernel`, and overrun for others by the rows
+        in work. The diagonal and a first row come in any case. Below an eighth of the matrix,
+        ``polish`` begins with the steps of a plain fit.
     checkpoints : {"auto", "epoch", "log"}, sequence of int or None, default="auto"
         Steps at which the model is evaluated for ``history_``: ends of the epochs 1, 2, 5, 10,
         20, 50 and so on, ends of all epochs, ten steps a decade, or these steps. None
-        evaluates the end only. "auto" is all epochs where somebody waits for them: callbacks,
-        ``verbose``, or ``tol`` without ``polish``.
+        evaluates the end only. "auto" is all epochs with callbacks, ``verbose``, or ``tol`` without
+        ``polish``.
     cache : {"auto", "precomputed", "cached", "streamed"}, default="auto"
         Whether all kernel rows are computed at first ("precomputed"), kept when first needed
         ("cached"), or computed a few at a time ("streamed"). The model is the same; polished with
-        few rows, it is another one within the certified gap.
+        few rows, it may be another one within the certified gap.
     cache_mb : float or "auto", default="auto"
         MiB that kernel values may take, all threads together; less is taken where less is free.
         "auto" is half of the memory that is free, 4,096 at the most, and 1,024 where the system
@@ -576,7 +578,7 @@ default="epsilon_insensitive"
         Precision in which kernel values are computed and kept for training. "auto" is that of X for
         up to 2,000 examples (1,000 without ``tol``, ``polish`` and ``warm_start``), and beyond that
         float32, which takes half the time and memory. It stays that of X if ``tol`` is below 1e-5
-        (not looked at with ``warm_start``), C times the largest weight is above 1,000, or the
+        (ignored with ``warm_start``), C times the largest weight is above 1,000, or the
         kernel is a function of your own. Where float32 would round too much, the arithmetic is
         float64 all the same. The certificate accounts for the rounding.
     warm_start : bool, default=False
@@ -587,14 +589,14 @@ default="epsilon_insensitive"
     Attributes
     ----------
     alpha_ : ndarray of shape (n_samples,)
-        Sums of what each example's draws pulled by: with the default loss 1 for a draw that found
-        it below the tube, -1 above.
+        Sum of the pulls of each example's draws: with the default loss 1 for a prediction below the
+        tube, -1 above.
     support_ : ndarray of shape (n_support_vectors,)
         Indices of the examples with a coefficient.
     support_vectors_ : ndarray or CSR matrix of shape (n_support_vectors, n_features)
         Rows of X with a coefficient, or objects; empty with ``kernel="precomputed"``.
     n_support_ : ndarray of shape (1,)
-        How many these are.
+        Number of support vectors.
     dual_coef_ : ndarray of shape (1, n_support_vectors)
         Their coefficients.
     intercept_ : ndarray of shape (1,)
@@ -610,6 +612,8 @@ default="epsilon_insensitive"
         Objective, certificate and costs at each checkpoint.
     n_steps_ : int
         Steps done, those of earlier fits that ``warm_start`` continued included.
+    kernel_evaluations_ : int
+        Kernel values computed for the model.
     lam_ : float
         Regularisation λ.
     n_features_in_ : int

@@ -32,7 +32,7 @@ class LinearEstimator(BasePegasos):
 
     coef_: Any
     _online: Any
-    #: Of a free intercept: what is taken off rows, and what the intercept lacks by rounding.
+    #: With a free intercept: the centre of the rows, and the rounding of the intercept.
     _centre: np.ndarray
     _rounded_off: np.ndarray
 
@@ -48,7 +48,7 @@ class LinearEstimator(BasePegasos):
         return {"coef_": coef[0] if is_regressor(self) else coef}
 
     def _completed(self, model: dict[str, Any]) -> dict[str, Any]:
-        """Put the intercept for rows as they are in the place of that of centred rows."""
+        """Replace the intercept for centred rows by that for rows that are not centred."""
         if "_centre" not in model:
             return model
         at_centre, centred = np.atleast_2d(model["coef_"]) @ model["_centre"], model["intercept_"]
@@ -65,7 +65,7 @@ class LinearEstimator(BasePegasos):
         return tags
 
     def sparsify(self) -> Self:
-        """Make ``coef_`` a sparse matrix, which takes less where most weights are zero.
+        """Make ``coef_`` a sparse matrix, which is smaller if most weights are zero.
 
         Returns
         -------
@@ -165,11 +165,11 @@ class LinearPegasosSVC(OneVsOneMixin, LinearEstimator):
         or the logistic loss, which has ``predict_proba``; or one of your own, see
         `kpegasos.losses`.
     fit_intercept : bool or "free", default=True
-        Add a constant feature; False is the papers' problem. "free" is that of SVC, where the
+        Add a constant feature; False is the papers' problem. "free" is SVC's problem, where the
         intercept is not regularised; see `PegasosSVC`. Streams do not have it.
     intercept_scaling : float, default=1.0
-        Size of the constant feature: the larger, the less the intercept is regularised. With "free"
-        in units of an example's typical length; the optimum does not depend on it.
+        Size of the constant feature: the larger, the less the intercept is regularised. With a free
+        intercept in units of an example's typical length; the optimum does not depend on it.
     epochs : "auto" or float, default="auto"
         Passes over the data; with ``warm_start`` each fit adds as many. "auto" is 20 without
         ``polish``, and with it half an epoch or 512 draws, whichever is less.
@@ -184,23 +184,23 @@ class LinearPegasosSVC(OneVsOneMixin, LinearEstimator):
         ``f(rng, n_samples)`` returns the draws of one epoch.
     projection : bool, default=False
         Project onto a ball that holds the optimum after each step, of radius ``1/sqrt(lam)`` with
-        the hinge. A loss without a largest slope, such as a square, is always projected. Of a
-        stream, a ball that holds the optimum of the examples seen.
+        the hinge. A loss without a largest slope, such as a square, is always projected. In a
+        stream, the ball holds the optimum of the examples seen.
     average : {"weighted", "suffix", "uniform"} or None, default="weighted"
         Which average of the iterates is the model; None is the papers' last iterate.
     step : callable, default=None
         Sizes of the steps: ``step(t, lam)`` for an array of numbers t, positive and at most
         ``1 / lam``; see `kpegasos.core.steps`. None for Pegasos' own ``1 / (lam t)``.
     polish : bool or type, default=False
-        Whether the dual is ascended from the model of the Pegasos steps on, until the certified
-        relative gap is at most ``tol`` (0.001 if None): by single coordinates, or, where these
-        would take longer and the loss is the hinge, by an interior point method whose steps do not
-        depend on the scale of the features. That needs no more than 1,024 features or examples. The
-        model is then no longer an average of Pegasos iterates. A class derived from
+        Whether dual ascent goes on from the model of the Pegasos steps until the certified relative
+        gap is at most ``tol`` (0.001 if None): by single coordinates, or, where these would take
+        longer and the loss is the hinge, by an interior point method whose steps do not depend on
+        the scale of the features. The latter needs at most 1,024 features or examples. The model is
+        then no longer an average of Pegasos iterates. A class derived from
         `kpegasos.solvers.dual_ascent.DualAscent` is a solver of your own in place of ours.
     tol : float, default=None
-        Certified relative gap at which training stops; a `ConvergenceWarning` tells if it is
-        never reached.
+        Certified relative gap at which training stops, with a `ConvergenceWarning` if it is not
+        reached.
     max_time : float, default=None
         Seconds from the call of ``fit`` after which the model reached so far is returned, with a
         `ConvergenceWarning`. It is overrun by what is compiled for the first time, by the slice of
@@ -209,8 +209,8 @@ class LinearPegasosSVC(OneVsOneMixin, LinearEstimator):
     checkpoints : {"auto", "epoch", "log"}, sequence of int or None, default="auto"
         Steps at which the model is evaluated for ``history_``, at the cost of a pass over the data:
         ends of the epochs 1, 2, 5, 10, 20, 50 and so on, ends of all epochs, ten steps a decade,
-        or these steps. None evaluates the end only. "auto" is all epochs where somebody waits for
-        them: callbacks, ``verbose``, or ``tol`` without ``polish``.
+        or these steps. None evaluates the end only. "auto" is all epochs with callbacks,
+        ``verbose``, or ``tol`` without ``polish``.
     class_weight : dict, "balanced" or None, default=None
         Factor of the weights of each class; 1 for classes that a dict leaves out. "balanced" is
         inversely proportional to the weight of the class.
@@ -231,16 +231,16 @@ class LinearPegasosSVC(OneVsOneMixin, LinearEstimator):
     ----------
     classes_ : ndarray of shape (n_classes,)
         Class labels, sorted.
-    coef_ : ndarray or CSC matrix of shape (n_pairs, n_features)
+    coef_ : ndarray or CSC or CSR matrix of shape (n_pairs, n_features)
         Weights of the features, for each pair of classes in the order (0, 1), (0, 2), ..., (1, 2).
-        Of sparse X it is sparse where an array would take more than 64 MiB, and twice as much;
-        `densify` makes it an array. Beyond two classes these are not the rows of LinearSVC, which
+        With sparse X it is sparse where an array would take more than 64 MiB and twice as much;
+        `densify` makes it an array. With several classes these are not the rows of LinearSVC, which
         has one for each class; `sklearn.multiclass.OneVsRestClassifier` around this estimator makes
         such a model, and takes less where classes are many.
     intercept_ : ndarray of shape (n_pairs,)
         Constant term of each pair's decision.
     intercept_interval_ : ndarray of shape (n_pairs, 2)
-        Of a free intercept: from the least to the largest that is best for the model's w.
+        The free intercepts, from the least to the largest, that are best for the model's w.
     alpha_ : ndarray of shape (n_samples,) or csr_array of shape (n_pairs, n_samples)
         How often each example was drawn while it violated the margin, int64; float64 with
         ``projection`` or ``step``, and with another loss than the hinge, whose pulls it sums.
@@ -354,13 +354,13 @@ default="epsilon_insensitive"
         with a loss that is an object.
     fit_intercept : bool or "free", default=True
         Add a constant feature, and predict the deviation from the weighted median of y, so that the
-        regularisation of the intercept does no harm; False is the papers' problem. "free" is that
-        of SVR, where the intercept is not regularised. Of a stream, which does not have that, it
-        is the deviation from a weighted mean, as medians do not add: that of the first chunk with
+        regularisation of the intercept does no harm; False is the papers' problem. "free" is SVR's
+        problem, where the intercept is not regularised; streams do not have it. In a stream a
+        weighted mean replaces the median, which does not add: that of the first chunk with
         ``partial_fit`` and `fit_chunks`, of all data with `fit_dask`.
     intercept_scaling : float, default=1.0
-        Size of the constant feature: the larger, the less the intercept is regularised. With "free"
-        in units of an example's typical length; the optimum does not depend on it.
+        Size of the constant feature: the larger, the less the intercept is regularised. With a free
+        intercept in units of an example's typical length; the optimum does not depend on it.
     epochs : "auto" or float, default="auto"
         Passes over the data; with ``warm_start`` each fit adds as many. "auto" is 20 without
         ``polish``, and with it half an epoch or 512 draws, whichever is less.
@@ -375,7 +375,7 @@ default="epsilon_insensitive"
         ``f(rng, n_samples)`` returns the draws of one epoch.
     projection : bool, default=False
         Project onto a ball that holds the optimum after each step. A loss without a largest slope,
-        such as a square, is always projected. Of a stream, a ball that holds the optimum of the
+        such as a square, is always projected. In a stream, the ball holds the optimum of the
         examples seen.
     average : {"weighted", "suffix", "uniform"} or None, default="weighted"
         Which average of the iterates is the model; None is the papers' last iterate.
@@ -388,16 +388,16 @@ default="epsilon_insensitive"
         longer an average of Pegasos iterates. A class derived from
         `kpegasos.solvers.dual_ascent.DualAscent` is a solver of your own in place of ours.
     tol : float, default=None
-        Certified relative gap at which training stops; a `ConvergenceWarning` tells if it is
-        never reached.
+        Certified relative gap at which training stops, with a `ConvergenceWarning` if it is not
+        reached.
     max_time : float, default=None
         Seconds from the call of ``fit`` after which the model reached so far is returned, with a
         `ConvergenceWarning`. It is overrun by what is compiled for the first time.
     checkpoints : {"auto", "epoch", "log"}, sequence of int or None, default="auto"
         Steps at which the model is evaluated for ``history_``, at the cost of a pass over the data:
         ends of the epochs 1, 2, 5, 10, 20, 50 and so on, ends of all epochs, ten steps a decade,
-        or these steps. None evaluates the end only. "auto" is all epochs where somebody waits for
-        them: callbacks, ``verbose``, or ``tol`` without ``polish``.
+        or these steps. None evaluates the end only. "auto" is all epochs with callbacks,
+        ``verbose``, or ``tol`` without ``polish``.
     warm_start : bool, default=False
         Whether another ``fit`` on the same data goes on with the same sequence of iterates.
     verbose : bool, default=False
@@ -405,22 +405,21 @@ default="epsilon_insensitive"
     random_state : int, RandomState or None, default=None
         Seed of the order in which examples are drawn.
 
-
     Attributes
     ----------
     alpha_ : ndarray of shape (n_samples,)
-        Sums of what each example's draws pulled by: with the default loss 1 for a draw that found
-        it below the tube, -1 above.
+        Sum of the pulls of each example's draws: with the default loss 1 for a prediction below the
+        tube, -1 above.
     support_ : ndarray of shape (n_support_vectors,)
         Indices of the examples with a coefficient.
     n_support_ : ndarray of shape (1,)
-        How many these are.
+        Number of support vectors.
     dual_coef_ : ndarray of shape (1, n_support_vectors)
         Their coefficients.
     intercept_ : ndarray of shape (1,)
         Constant term.
     intercept_interval_ : ndarray of shape (1, 2)
-        Of a free intercept: from the least to the largest that is best for the model's w.
+        The free intercepts, from the least to the largest, that are best for the model's w.
     coef_ : ndarray of shape (n_features,)
         Weights of the features.
     objective_, duality_gap_, relative_gap_ : float
@@ -463,7 +462,7 @@ default="epsilon_insensitive"
         X : {array-like, sparse matrix} of shape (n_chunk, n_features)
             Examples of the chunk.
         y : array-like of shape (n_chunk,)
-            Their numbers.
+            Their targets.
         sample_weight : array-like of shape (n_chunk,), default=None
             Weights of the losses, taken as they are: not normalised, since the rest of the stream
             is unknown.
@@ -474,15 +473,15 @@ default="epsilon_insensitive"
 
         Notes
         -----
-        With an intercept, the weighted mean of the first chunk is taken off the targets, from then
-        on, where `fit` takes the median of all: regularisation pulls predictions towards it.
-        Without ``lam``, ``lam = 1 / (C · Σ weights)`` of the first chunk, from then on. The
-        parameters of the problem and of the steps must stay those of the first call.
+        With an intercept, the weighted mean of the first chunk is subtracted from all targets,
+        where `fit` takes the median of all: regularisation pulls predictions towards it. Without
+        ``lam``, ``lam = 1 / (C · Σ weights)`` of the first chunk, from then on. The parameters of
+        the problem and of the steps must stay those of the first call.
 
         What is projected (see ``projection``) stays in a ball of radius ``sqrt(P(0) / lam)``, with
         the mean loss ``P(0)`` at w = 0 of the examples seen, or in an earlier one that is larger.
-        It holds the optimum of the examples seen, and that of examples to come only as far as
-        these are like them.
+        It holds the optimum of the examples seen, and that of later examples only as far as these
+        are similar.
 
         Ctrl-C waits for the end of the chunk, then ``KeyboardInterrupt`` is raised; a second Ctrl-C
         does not wait. It leaves model and stream as they were before the chunk, and so does any
