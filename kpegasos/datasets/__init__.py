@@ -2,7 +2,7 @@
 
 Lives here: toy problems, text, images and tables.
 Importing it reads and downloads nothing.
-May import: `kpegasos.utils`. Imported by nothing in the package but faces for people and plots.
+May import: `kpegasos.utils`. No other room imports it.
 """
 
 from kpegasos.datasets.real import (

@@ -1,8 +1,8 @@
-"""Real data sets: what there is, how each file gets here, and how it is read.
+"""Real data sets: which there are, and how their files are found, downloaded and read.
 
 Images of digits and clothing, one row of pixels each; Adult, Covertype and a sample of RCV1 as
-tasks of two classes. Nothing here believes a file: content that was downloaded has a checksum, no
-more than some bytes of it are taken, no path is taken from a file, and nothing is unpickled.
+tasks of two classes. No file is trusted: downloaded content has a checksum and a limit of size, no
+path is taken from a file, and nothing is unpickled.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Dataset(NamedTuple):
     target_names: tuple[str, ...]
 
 
-# --- where they lie ---
+# --- where files are ---
 
 
 def cached(folder: str) -> Path:
@@ -63,7 +63,7 @@ def _places(folder: str) -> Iterator[Path]:
 
 
 def find(folder: str, name: str) -> Path | None:
-    """Return the path of a file of a set, None if it is nowhere."""
+    """Return the path of a file of a set, or None if it is not there."""
     return next((each / name for each in _places(folder) if (each / name).is_file()), None)
 
 
@@ -84,14 +84,14 @@ def require(folder: str, name: str) -> Path:
     return path
 
 
-# --- how they get there ---
+# --- how files are downloaded ---
 
-#: Bytes of the largest download and of its content; the largest file of the sets has a third.
+#: Most bytes of a download, and of its content; the largest file of the sets has a third.
 _LARGEST = 2**28
 
 
 def _download(address: str) -> bytes:
-    """Return the file at an address; an error of it is an OSError."""
+    """Return the file at an address; errors are OSErrors."""
     with urllib.request.urlopen(address, timeout=60) as answer:
         return bytes(answer.read(_LARGEST))
 
@@ -116,26 +116,26 @@ def _verified(name: Any, content: bytes, sha256: Collection[str]) -> bytes:
 
 
 def fetched(folder: str, name: str, sha256: Collection[str], addresses: Sequence[str]) -> bytes:
-    """Return the uncompressed bytes of a file of a set, downloaded if it is nowhere.
+    """Return the uncompressed bytes of a file of a set, downloaded if it is not there.
 
     The checksum is of the content, because gzip headers differ from one archive to the next. A file
-    takes its place in the cache when it has been verified, and not before.
+    is written to the cache only after it has been verified.
 
     Parameters
     ----------
     folder, name : str
         Of the set, and of the file.
     sha256 : collection of str
-        Any of them will do.
+        The content must have one of them.
     addresses : sequence of str
         Tried one after the other.
 
     Raises
     ------
     FileNotFoundError
-        If it is nowhere, and cannot be downloaded.
+        If it is not there, and cannot be downloaded.
     ValueError
-        If a file that is there holds something else.
+        If a file that is there has other content.
     """
     path = find(folder, name)
     if path is not None:
@@ -154,7 +154,7 @@ def fetched(folder: str, name: str, sha256: Collection[str], addresses: Sequence
 
 
 def _content(folder: str) -> list[bytes]:
-    """Return what the files of a set hold, downloaded if they are nowhere."""
+    """Return the contents of the files of a set, downloaded if they are not there."""
     return [fetched(folder, *file) for file in _SETS[folder]]
 
 

@@ -1,4 +1,4 @@
-"""Sets that are made: toy problems to look at, and text at the size of the papers' sets."""
+"""Synthetic sets: toy problems to look at, and text at the size of the papers' sets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kpegasos.utils.validation import as_generator, as_integer, as_number, draw_
 Points = tuple[NDArray[np.float64], NDArray[np.int64]]
 
 
-#: Points of a toy problem at the most: enough for toys, and few enough to be in memory.
+#: Most points of a toy problem, few enough to be in memory.
 _MOST_POINTS = 10**8
 #: Coordinates up to this can be squared.
 _LARGEST = 1e100
@@ -109,7 +109,7 @@ def make_gaussian_noise(
     return _shuffled(np.repeat(centres[:, None], n_features, axis=1), y, 1.0, rng)
 
 
-# Each problem with the noise at which its classes just about stay apart.
+# Each problem, with a noise at which its classes only just stay separate.
 _TOY: dict[str, tuple[Callable[..., Points], float]] = {
     "circles": (partial(make_circles, factor=0.5), 0.1),
     "moons": (make_moons, 0.15),
@@ -126,8 +126,8 @@ def make_toy(
     Parameters
     ----------
     name : {"circles", "moons", "xor", "spirals"}
-        Name of the problem; circles and moons are scikit-learn's. The class is the sign of the
-        product of the coordinates, or one of two arms that wind round each other in the unit disc.
+        Name of the problem; circles and moons are scikit-learn's. In "xor" the class is the sign of
+        the product of the coordinates; the spirals wind round each other in the unit disc.
     n_samples : int, default=400
         Number of points.
     noise : float or None, default=None
@@ -186,7 +186,7 @@ class _TextModel:
         of_word = np.repeat(of_pair / 2, 2)
         of_word[::2] *= 1 + self.tilt
         of_word[1::2] *= 1 - self.tilt
-        if n_features % 2:  # the last word is alone
+        if n_features % 2:  # the last word has no partner
             of_word[-2] = of_pair[-1]
             of_word = of_word[:-1]
         # Expected number of different words in a document of so many draws, of either topic.

@@ -3,8 +3,8 @@
 The iterates are those of one Pegasos run, as of `kpegasos.solvers.online`; only the order of its
 draws is special. An epoch visits all chunks, in an order drawn anew; within a chunk the examples
 are drawn without replacement, in an order drawn anew too. So every example is drawn once an epoch,
-but not every order of examples can occur: rows that lie side by side stay in the same chunk. Data
-sorted by class must be shuffled where they lie.
+but not every order of examples can occur: neighbouring rows stay in the same chunk. Data sorted by
+class must be shuffled before.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ Chunks = Sequence[Chunk] | Iterable[Chunk] | Callable[[], Iterable[Chunk]]
 
 
 class ArrayChunks(Sequence[Chunk]):
-    """Rows of arrays as a sequence of chunks, which may be mapped into memory from files.
+    """Rows of arrays as a sequence of chunks; arrays may be mapped into memory from files.
 
-    Of a `numpy.memmap`, or a CSR matrix whose arrays are such, a chunk is a copy.
+    A chunk of a `numpy.memmap`, or of a CSR matrix of such arrays, is a copy.
 
     Parameters
     ----------
     X : ndarray, memmap or CSR matrix of shape (n_samples, n_features)
-        Or whatever has a shape and gives an array when its rows are sliced, such as a dataset in an
-        HDF5 file. Lists are made arrays; other sparse matrices, CSR.
+        Or whatever has a shape and returns an array when its rows are sliced, such as a dataset in
+        an HDF5 file. Lists become arrays; other sparse matrices become CSR.
     y : array-like of shape (n_samples,)
     sample_weight : array-like of shape (n_samples,), default=None
     chunk_size : int, default=65_536
@@ -74,18 +74,18 @@ class ArrayChunks(Sequence[Chunk]):
         return -(-int(self.X.shape[0]) // self.chunk_size)
 
     def __getitem__(self, index: Any) -> Any:
-        """Chunk ``index``: ``(X, y)``, or ``(X, y, sample_weight)`` where there are weights."""
+        """Return a chunk: ``(X, y)``, or ``(X, y, sample_weight)`` if there are weights."""
         begin = range(0, self.X.shape[0], self.chunk_size)[index]
         rows = slice(begin, begin + self.chunk_size)
         X = self.X[rows]
         if isinstance(X, np.memmap):
-            X = np.array(X)  # in the order of the file, and not in that of the draws
+            X = np.array(X)  # read in the order of the file, and not in that of the draws
         rest = (self.y,) if self.sample_weight is None else (self.y, self.sample_weight)
         return (X, *(np.array(part[rows]) for part in rest))
 
 
 def _check_row_starts(X: Any) -> None:
-    """Check where rows of a CSR matrix begin: SciPy cuts a chunk without a look at its indices."""
+    """Check where rows of a CSR matrix begin: SciPy slices them without a check."""
     starts = np.asarray(X.indptr)
     if (
         starts.shape != (X.shape[0] + 1,)
@@ -100,7 +100,7 @@ def _check_row_starts(X: Any) -> None:
 
 
 def _with_rows(name: str, array: Any) -> Any:
-    """Return what has a shape as it is, lists as arrays."""
+    """Return what has a shape unchanged, anything else as an array."""
     if not isinstance(getattr(array, "shape", None), tuple):
         try:
             array = np.asarray(array)
@@ -126,10 +126,11 @@ def fit_chunks(
     is visited in a new random order each epoch, anything else in the order in which it comes.
 
     The model is the estimator's average of the iterates. It has no certificate: a dual bound needs
-    the count of every example, and an objective one more pass. Held-out examples tell how good it
-    is. ``polish``, ``tol``, ``max_time``, ``checkpoints``, ``warm_start`` and callbacks have no
-    effect. As of ``partial_fit``, weights are taken as they are, not scaled to mean one, and with
-    an intercept the weighted mean of the first chunk is taken off the targets of a regression.
+    the count of every example, and an objective one more pass. Held-out examples show its quality.
+    ``n_steps``, ``polish``, ``tol``, ``max_time``, ``checkpoints``, ``n_jobs``, ``verbose``,
+    ``warm_start`` and callbacks have no effect. As with ``partial_fit``, weights are not scaled to
+    mean one, and with an intercept the weighted mean of the first chunk is subtracted from the
+    targets of a regression.
 
     Parameters
     ----------
@@ -145,7 +146,7 @@ def fit_chunks(
     epochs : int, default=None
         Visits of each chunk; those of the estimator if None.
     classes : array-like of shape (n_classes,), default=None
-        All classes, which a classifier needs, as of ``partial_fit``.
+        All classes; a classifier needs them.
 
     Returns
     -------
@@ -202,12 +203,14 @@ def fit_chunks(
 
 
 def settings_of_stream(estimator: Any) -> Settings:
-    """Check that an estimator can be trained online, and its parameters, and return these.
+    """Check that an estimator can be trained on data in parts, and return its settings.
 
     Raises
     ------
-    TypeError, ValueError
-        If it cannot, or they are not.
+    TypeError
+        If it is no linear estimator.
+    ValueError
+        If a parameter is invalid, or ``lam`` is None.
     """
     if not isinstance(estimator, LinearPegasosSVC | LinearPegasosSVR):
         raise TypeError(
@@ -235,7 +238,7 @@ def _begun(estimator: Any, classes: Any) -> OnlineModel:
 
 
 def _parts_of(chunk: Any) -> tuple[Any, Any, Any]:
-    """X, y and weights (or None) of a chunk."""
+    """Return X, y and weights (or None) of a chunk."""
     if not isinstance(chunk, tuple | list) or len(chunk) not in (2, 3):
         raise ValueError(
             f"chunks must hold pairs (X, y) or triples (X, y, sample_weight), "
@@ -266,7 +269,7 @@ def _opened(chunks: Any) -> Iterator[Chunk]:
 def _visits(chunks: Chunks, seed: int, epoch: int) -> Iterator[Chunk]:
     """Return the chunks of one epoch, each read when its turn has come."""
     if isinstance(chunks, Sequence):
-        # Keys of (epoch,) alone; those of the draws within a chunk are longer.
+        # The key is (epoch,); keys of the draws within a chunk are longer.
         for index in IndexStream(len(chunks), "permutation", seed).epoch(epoch):
             yield chunks[int(index)]
     else:

@@ -10,8 +10,8 @@ count by their sizes in the mean instead (a small partition begins its next perm
 clock of the mean is that of each partition, not the sum of their steps: adding the increments of
 all partitions and their steps, ``(q + Σ Δ_j, t + Σ s_j)``, is Pegasos too but with margins tested
 against an iterate that lacks the others' increments. On RCV1-like text, 5 epochs at λ = 1e-4, it
-came closer to the optimum with 2 partitions (2.5e-4 for 3.1e-4 with an average each epoch) and
-diverged with 8, where the mean stayed at 6.5e-4.
+came closer to the optimum with 2 partitions (2.5e-4 instead of 3.1e-4 with an average each epoch)
+and diverged with 8, where the mean stayed at 6.5e-4.
 
 Every round is a set of Dask futures. The state of a round begins with the caller and the draws are
 functions of (seed, pair, partition), so a worker that is lost costs what it was doing: Dask makes
@@ -44,7 +44,7 @@ from kpegasos.large.chunks import LinearEstimator, settings_of_stream
 from kpegasos.utils.threads import turn
 from kpegasos.utils.validation import as_integer, check_labels, numbers_of, optional, plain_labels
 
-#: Rounds of an epoch unless told: with fewer the mean lags behind, more cost traffic.
+#: Default rounds of an epoch: with fewer the mean lags behind, and more cost traffic.
 _ROUNDS_AN_EPOCH = 4
 
 
@@ -87,17 +87,17 @@ def fit_dask(
 
     The model is the estimator's average of the mean iterates. It has no certificate: a dual bound
     needs the count of every example. ``n_steps``, ``polish``, ``tol``, ``max_time``,
-    ``checkpoints``, ``n_jobs``, ``warm_start`` and callbacks have no effect. Weights are taken as
-    they are, not scaled to mean one.
+    ``checkpoints``, ``n_jobs``, ``verbose``, ``warm_start`` and callbacks have no effect. Weights
+    are not scaled to mean one.
 
     Parameters
     ----------
     estimator : LinearPegasosSVC or LinearPegasosSVR
         Fitted in place, from the beginning; ``n_steps_`` counts the steps of one partition. It
-        needs ``lam``. With an intercept, a regressor takes the weighted mean of all y off them.
+        needs ``lam``. With an intercept, a regressor subtracts the weighted mean of all y.
     X : dask.array.Array of shape (n_samples, n_features)
-        Chunked along the rows only; its blocks may be CSR matrices. What cannot be made again, such
-        as scattered data, is lost with its worker.
+        Chunked along the rows only; its blocks may be CSR matrices. What cannot be computed again,
+        such as scattered data, is lost with its worker.
     y : dask.array.Array of shape (n_samples,)
         Classes, or numbers; chunked like the rows of X.
     sample_weight : dask.array.Array of shape (n_samples,), default=None
@@ -118,6 +118,8 @@ def fit_dask(
     ValueError
         Naming the parameter, what was expected and what came. An error in the middle, and Ctrl-C,
         leave the model of the rounds that are done.
+    TypeError
+        If ``estimator`` or ``client`` is something else.
 
     References
     ----------
@@ -167,18 +169,18 @@ def fit_dask(
 
 
 def _seen(y: Any, sample_weight: Any = None, *, numbers: bool) -> tuple[int, np.ndarray]:
-    """Return how many examples of a partition have weight, and what is to be known of them.
+    """Return how many examples of a partition have weight, and a summary of them.
 
     Returns
     -------
     n_examples : int
     known : ndarray
-        Their classes; of numbers the sum of the weights, and that of the numbers times these.
+        Their classes; for numbers the sum of the weights, and that of the weighted numbers.
 
     Raises
     ------
     ValueError
-        If the targets are neither, or their weights none.
+        If targets or weights are invalid.
     """
     y = numbers_of(y) if numbers else plain_labels(column_or_1d(y))
     if not numbers and y.dtype.kind == "f" and not np.isfinite(y).all():

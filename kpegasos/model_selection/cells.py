@@ -2,11 +2,11 @@
 
 Inner products are computed once for all kernels where they and the kernel matrix fit into memory;
 else each kernel has rows of its own, which its folds and values of C share. Folds are weights over
-the same rows, so margins of held-out examples come with the others. Scores are for others to make.
+the same rows, so margins of held-out examples come with the others. Scores are made in `results`.
 
 A kernel's cells are a `Work`: a context that makes what its jobs share, such as a kernel matrix,
-hands them out, and at its end hands on what has been done and gives up what was shared. Many works
-are done on several threads, so many of them at a time.
+and yields the jobs. At its end it reports the outcome and frees what was shared. Several threads do
+the works, a limited number of them at a time.
 """
 
 from __future__ import annotations
@@ -47,18 +47,18 @@ from kpegasos.utils.patience import CutShort, heeding
 from kpegasos.utils.threads import idle, n_threads, parallel_for
 
 T = TypeVar("T")
-#: Does some of a piece of work; returns whether there is more of it.
+#: Does a part of some work; returns whether more is left.
 Job = Callable[[], bool | None]
-#: Jobs that share something which is made before the first and given up after the last.
+#: Jobs that share something, which is made before the first and freed after the last.
 Work = AbstractContextManager[list[Job]]
-#: Passes over the examples that the working sets of one cell come to at the most.
+#: Most passes over the examples by the working sets of one cell.
 _MAX_EPOCHS = 1000
-#: Folds whose states may be kept at the same time, at the most.
+#: Most folds whose states may be kept at the same time.
 _FOLDS_IN_TURN = 20
 
 
-def do_all(works: Sequence[Work], *, n_threads: int, n_open: int, stopper: Stopper) -> None:  # noqa: PLR0915 (one cell after the other)
-    """Do all jobs of some works, in order as far as threads allow, those with more to do in turn.
+def do_all(works: Sequence[Work], *, n_threads: int, n_open: int, stopper: Stopper) -> None:  # noqa: PLR0915 (one lock for all)
+    """Do all jobs of some works, in order as far as threads allow; unfinished ones take turns.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def do_all(works: Sequence[Work], *, n_threads: int, n_open: int, stopper: Stopp
     n_open : int
         Works that may be open at the same time.
     stopper : Stopper
-        Told of a failure, so that jobs which ask it end early.
+        Is notified of a failure, so that jobs which ask it end early.
 
     Raises
     ------
@@ -130,9 +130,9 @@ def do_all(works: Sequence[Work], *, n_threads: int, n_open: int, stopper: Stopp
 
 
 def n_certified(relative_gaps: np.ndarray, tol: float, stopper: Stopper) -> int:
-    """Count the values of C, from the first on, whose gaps are as small as they get.
+    """Count the values of C, from the first on, whose certificates are kept.
 
-    A certificate that a stop has cut short is not kept.
+    After a stop these reach ``tol``, since others may have been cut short.
     """
     if stopper.reason() is None:
         return relative_gaps.size
@@ -142,7 +142,7 @@ def n_certified(relative_gaps: np.ndarray, tol: float, stopper: Stopper) -> int:
 # --- what all cells share ---
 
 
-#: MiB without which nothing can be held.
+#: MiB that a search is granted in any case.
 _LEAST_MB = 1.0
 
 
@@ -169,11 +169,11 @@ class Surface:
     row_dtype : {"auto", "float32", "float64"}
     stopper : Stopper
     on_kernel : callable
-        Called with each outcome when all of its cells are done or the stopper says so, one at a
-        time, from any thread.
+        Called with each outcome when all of its cells are done or the stopper ends them; one call
+        at a time, from any thread.
     on_cells : callable
-        Called with how many cells have just been done, or what part of one, one at a time, from any
-        thread.
+        Called with the number of cells just done, which may be a fraction; one call at a time, from
+        any thread.
 
     Attributes
     ----------
@@ -181,13 +181,13 @@ class Surface:
         Over the examples in the order of the rows, those of weight zero included.
     weights : ndarray of shape (n_folds, n_used)
     tests : list of ndarray of int
-        Those of the folds, in the order of the rows.
+        Test examples of the folds, by their places among the rows.
     whole : bool
         Whether kernel matrices are held as wholes. Then a job has one thread for all it does.
     n_open : int
         Kernels that are in work at the same time.
     n_threads : int
-        As many as there is room for: what is held must not depend on how many are asked for.
+        As many as memory allows: ``whole`` must not depend on how many are asked for.
     """
 
     X: Any
@@ -248,7 +248,7 @@ class Surface:
 
     @property
     def in_turn(self) -> bool:
-        """Whether folds are solved in turn, as a cell counts once all have it.
+        """Whether folds take turns after each cell, as a cell counts once all folds have it.
 
         Their states are then kept at the same time, and rows that are not all held are computed
         more often.
@@ -257,7 +257,7 @@ class Surface:
         return is_cheap and len(self.tests) <= _FOLDS_IN_TURN
 
     def unless_stopped(self, make: Callable[[], T]) -> T | None:
-        """Return what a function makes, or None if the search is to stop before."""
+        """Return what a function makes, or None if the search stops before."""
         if self.stopper.reason() is None:
             with suppress(CutShort), heeding(self.stopper.lasts):
                 return make()
@@ -270,7 +270,7 @@ class Surface:
         return PathRun(y, weights, rows, self.Cs, **options)
 
     def tell(self, outcome: KernelOutcome) -> None:
-        """Hand on what came of a kernel."""
+        """Report the outcome of a kernel."""
         with self._lock:
             self.on_kernel(outcome)
 
@@ -282,7 +282,7 @@ class Surface:
     # --- kernel values ---
 
     def _plan(self, threads: int) -> None:
-        """Decide what is held within a budget, by how many threads."""
+        """Decide what is held within a budget, and on how many threads."""
         self.whole, self.n_open, self.n_threads, self._shares = True, 1, threads, False
         if self.kernels[0] is None:
             return
@@ -294,7 +294,7 @@ class Surface:
         pairs = self.pairs
         part = max(pair.members.size for pair in pairs) ** 2 if len(pairs) > 1 else 1
         part_mb = part * itemsize / tuning.MEBIBYTE
-        # A single kernel takes products for its certificates.
+        # Even a single kernel shares them with its certificates.
         can_share = any(map(products_of, kernels))
         shared_mb = n_samples**2 * 8 / tuning.MEBIBYTE if can_share else 0.0
         n_open = max(1, min(threads, len(kernels)))
@@ -303,7 +303,7 @@ class Surface:
         self._grant = ACCOUNT.grant(wanted_mb, min(wanted_mb, _LEAST_MB))
         self._budget = self._grant.mb
         left = self._budget - whole_mb - part_mb
-        # Of a costly kernel no value is computed that nobody asks for.
+        # With a costly kernel, only values that are asked for are computed.
         self.whole = left >= 0.0 and not isinstance(self.kernels[0], PlacedKernel)
         if self.whole:
             self._shares = can_share and shared_mb <= left
@@ -324,7 +324,7 @@ class Surface:
         return dtype
 
     def _matrix(self, kernel: Kernel) -> KernelMatrix:
-        # Every cell has to be certified, and in arithmetic of float32 few large C could be.
+        # Every cell has to be certified, which few large C could be in float32 arithmetic.
         return KernelMatrix(
             kernel, self.X, self._order, row_dtype=self._dtype(kernel), work_dtype="float64"
         )
@@ -337,7 +337,7 @@ class Surface:
         if self._shares and kind is not None:
             with self._products_lock:
                 if self._products is None or self._products[0] != kind:
-                    self._products = None  # its memory is wanted
+                    self._products = None  # frees its memory first
                     self._products = kind, GramRows.from_values(matrix.of_products()).gram
                 matrix.products = self._products[1]
         return GramRows.from_values(matrix, intercept_scaling=self.intercept_scaling)
@@ -389,7 +389,7 @@ def binary_work(
 def _solve_fold(
     surface: Surface, outcome: KernelOutcome, rows: RowSource, fold: int
 ) -> Iterator[bool]:
-    """Solve the values of C of a fold; between two of them others may have their turn."""
+    """Solve the values of C of a fold; other folds may have a turn between two of them."""
     run, reason = surface.path(surface.pairs[0], rows, slice(fold, fold + 1)), None
     while reason is None and not run.finished:
         before, seconds = run.n_solved, run.seconds
@@ -430,14 +430,14 @@ class GramPairs:
         return self._source.subset(pair.members)
 
     def decisions(self, pairs: list[Pair], fold: int, models: list[PairCells]) -> np.ndarray:
-        """Decide by all pairs on the examples that a fold is tested on.
+        """Compute decisions of all pairs on the test examples of a fold.
 
         Parameters
         ----------
         pairs : list of Pair
         fold : int
         models : list of PairCells
-            Of each pair, all of as many values of C.
+            One for each pair, all with equally many values of C.
 
         Returns
         -------
@@ -454,7 +454,7 @@ class GramPairs:
             parts = zip(among, is_own, strict=True)
             coefs = np.concatenate([models[k].coefs[:, of_class] for k, of_class in parts])
             first, last = members[0], members[-1] + 1
-            # Columns that are side by side, as they are in the order of classes, are read faster.
+            # In the order of classes, columns are contiguous, and read faster.
             is_range = last - first == members.size
             values = gram[test, first:last] if is_range else gram[test[:, None], members]
             products = (values.astype(np.float64, copy=False) @ coefs.T).T
@@ -485,7 +485,7 @@ class ComputedPairs:
         tests: list[np.ndarray],
     ) -> None:
         self._shared, self._sizes, self._tests = shared, sizes, tests
-        self._memory = KeptMemory()  # one pair's is the next one's
+        self._memory = KeptMemory()  # each pair uses that of the one before
         self._make = partial(
             choose_source,
             cache="cached",
@@ -498,7 +498,7 @@ class ComputedPairs:
         return self._make(of_classes(self._shared, self._sizes, pair.classes))
 
     def decisions(self, pairs: list[Pair], fold: int, models: list[PairCells]) -> np.ndarray:
-        """Decide by all pairs on the examples that a fold is tested on; see `GramPairs`."""
+        """Compute decisions of all pairs on the test examples of a fold; see `GramPairs`."""
         shared, test = self._shared, self._tests[fold]
         X, members = shared.X, shared.members
         assert members is not None
@@ -515,7 +515,7 @@ PairRows = GramPairs | ComputedPairs
 
 
 def _constant_terms(models: list[PairCells], n_test: int) -> np.ndarray:
-    """Return decisions without kernel values, of shape (n_solved, n_test, n_pairs)."""
+    """Return constant terms of decisions, of shape (n_solved, n_test, n_pairs)."""
     intercepts = np.stack([cells.intercepts for cells in models], axis=1)
     return np.repeat(intercepts[:, None], n_test, axis=1)
 
@@ -539,7 +539,7 @@ def pairs_work(
         run.advance(surface.stopper)
         solutions, n_Cs = run.solutions(surface.stopper), surface.Cs.size
         source.close()
-        # Cells share the seconds of their run by their working sets.
+        # The seconds of the run are divided among its cells by their working sets.
         shares = solutions.work + 1.0
         seconds = run.seconds * shares / max(1.0, shares.sum())
         parts = [slice(k * n_Cs, (k + 1) * n_Cs) for k in range(len(surface.tests))]
@@ -568,7 +568,7 @@ def pairs_work(
 def _join_pairs(
     surface: Surface, outcome: KernelOutcome, rows: PairRows, fold: int, models: list[PairCells]
 ) -> None:
-    """Make the cells of a fold of what came of all pairs, if there is time."""
+    """Make the cells of a fold from the models of all pairs, if there is time."""
     decisions = surface.unless_stopped(partial(rows.decisions, surface.pairs, fold, models))
     if decisions is None:
         return

@@ -1,9 +1,9 @@
-"""Cells and folds of a search, made of what a user gives, and checked.
+"""Make the cells and folds of a search from a user's parameters, and check these.
 
-Values may come in any order. The solver goes along increasing C and results are read in the user's
-order, so that each candidate knows its place among the sorted values. A fold is a vector of weights
-over all examples, zero for those that it does not train on, so that folds share whatever is
-computed between examples.
+Values may come in any order. The solver goes along increasing C, and results are read in the user's
+order, so each candidate knows its place among the sorted values. A fold is a vector of weights over
+all examples, zero for those that it does not train on, so folds share whatever is computed between
+examples.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Grid:
         Increasing values of each parameter that the kernel has: of ``gamma``, ``degree`` and
         ``coef0``, in this order.
     kernels : list of Kernel or None
-        For all values of the axes, those of the last one fastest; None for a precomputed matrix.
+        One for each combination of the axes, the last axis fastest; None for a precomputed matrix.
     candidates : list of Candidate
         In the order of `ParameterGrid` over the values as they came.
     """
@@ -81,21 +81,21 @@ class Grid:
 
 
 def make_grid(kernel: Any, X: Any, *, Cs: Any, gammas: Any, degrees: Any, coef0s: Any) -> Grid:
-    """Make values of C, and a kernel for all values of the parameters that it has.
+    """Make values of C, and a kernel for each combination of the parameters that it has.
 
     Parameters
     ----------
     kernel : str, callable or Kernel
         Names are those of `PegasosSVC`; only these have parameters to search.
     X : ndarray or CSR matrix of shape (n_samples, n_features)
-        Whose variance ``gamma="scale"`` is made of.
+        Its variance makes ``gamma="scale"``.
     Cs, gammas, degrees, coef0s : object
         As `PegasosSVCCV` has them.
 
     Raises
     ------
     ValueError
-        If there are no values, or some are out of range or the same, or if a kernel is not positive
+        If there are no values, or some are out of range or equal, or if a kernel is not positive
         semi-definite.
     """
     cost = partial(as_number, positive=True, least=SMALLEST, most=LARGEST)
@@ -168,7 +168,7 @@ def _values(
     check: Callable[..., Any],
     make: Callable[[int], np.ndarray] | None = None,
 ) -> list[Any]:
-    """Check the values of a sequence, all different; a number of them is made, if it can be."""
+    """Check that the values of a sequence differ; an integer has ``make`` make so many."""
     if make is not None and is_number(values, Integral):
         made: list[Any] = make(as_integer(name, values, least=1, most=1000)).tolist()
         return made
@@ -282,7 +282,7 @@ def make_folds(
 
 
 def _splits(cv: Any, X: Any, y: np.ndarray, groups: Any) -> list[tuple[Any, Any]]:
-    """Training and test part of each fold, as they come."""
+    """Return training and test part of each fold, not yet checked."""
     splitter = not isinstance(cv, str) and hasattr(cv, "split")
     if not (cv is None or is_number(cv, Integral) or splitter or isinstance(cv, Iterable)):
         raise ValueError(f"{_EXPECTED}, got {shown(cv)} instead")

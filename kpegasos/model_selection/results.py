@@ -1,4 +1,4 @@
-"""Record what a search has found so far, and make the tables and choices of it.
+"""Record what a search has found so far, choose the best cell, and make the table.
 
 The columns of ``cv_results_`` are those of scikit-learn's `GridSearchCV`, with certified gaps and
 sizes of the models beside them. A cell that has not been done is NaN everywhere.
@@ -60,8 +60,9 @@ class KernelOutcome:
     n_support : ndarray of shape (n_folds, n_Cs), int64
         Support vectors, each counted once.
     seconds : ndarray of shape (n_folds, n_Cs)
-        Of all threads together. Values of C share what their path took by their working sets. What
-        all cells of a kernel share, such as its matrix, is divided evenly.
+        Of all threads together. The time of a path is divided among its values of C by their
+        working sets. That of what all cells of a kernel share, such as its matrix, is divided
+        evenly.
     done : ndarray of shape (n_folds, n_Cs), bool
         Cells that have a model. One that did not reach ``tol`` has one, and its gap says so.
     """
@@ -93,8 +94,8 @@ class Chosen(NamedTuple):
     Attributes
     ----------
     rank : tuple of float
-        Mean score, NaN as -inf; of equal ones that with the smaller C, then gamma and so on, the
-        flatter model, is greater.
+        Mean score, NaN as -inf. Among equal scores a smaller C ranks higher, then a smaller gamma
+        and so on: the flatter model.
     kernel, C : int
         As in `Candidate`.
     decisions : list of ndarray of shape (n_test, n_pairs)
@@ -155,14 +156,15 @@ class SearchRecord:
                 self.done[cell] = True
         for C in np.flatnonzero(self.done[:, kernel].all(axis=0)).tolist():
             mean = _mean_score(self.scores[:, kernel, C])
-            rank = (-math.inf if math.isnan(mean) else mean, -C, -kernel)  # whose values increase
+            # C and kernel are places among increasing values.
+            rank = (-math.inf if math.isnan(mean) else mean, -C, -kernel)
             if self.best is None or rank > self.best.rank:
                 decisions = [each[C].copy() for each in outcome.decisions]
                 self.best = Chosen(rank, kernel, C, decisions)
 
 
 def _mean_score(scores: np.ndarray) -> float:
-    """Mean over folds, the same for the same scores in another order: a tie stays one."""
+    """Return the mean over folds, whatever the order of the scores: a tie stays one."""
     if not np.isfinite(scores).all():
         with np.errstate(invalid="ignore"):
             return float(np.mean(scores))
@@ -204,7 +206,7 @@ def cv_results(record: SearchRecord, grid: Grid) -> dict[str, Any]:
     results["mean_test_score"] = means = np.array([_mean_score(row) for row in scores])
     with np.errstate(invalid="ignore"):
         results["std_test_score"] = scores.std(axis=1)
-    # NaN ranks with the worst, as in `GridSearchCV`.
+    # NaN ranks last, as in `GridSearchCV`.
     worst = 0.0 if np.isnan(means).all() else np.nanmin(means) - 1
     ranks = rankdata(-np.where(np.isnan(means), worst, means), method="min")
     results["rank_test_score"] = ranks.astype(np.int32)
@@ -218,7 +220,7 @@ def cv_results(record: SearchRecord, grid: Grid) -> dict[str, Any]:
 
 
 def held_out_decisions(chosen: Chosen, folds: Folds, n_samples: int) -> np.ndarray:
-    """Take the decisions of each example together, of shape (n_samples, n_pairs).
+    """Collect the decisions of each example, of shape (n_samples, n_pairs).
 
     NaN for examples that are never tested; the mean of those that are tested more than once.
     """
@@ -233,18 +235,18 @@ def held_out_decisions(chosen: Chosen, folds: Folds, n_samples: int) -> np.ndarr
 
 # --- scores of held-out decisions -----------------------------------------------------------------
 #
-# A scorer asks an estimator for predictions or decisions. Those of a held-out part are there before
-# any estimator is; the stand-in here answers with them.
+# A scorer asks an estimator for predictions or decisions. Those of a held-out part are known
+# without an estimator; the stand-in here returns them.
 
 
 @dataclass(eq=False, repr=False)
 class GivenDecisions(OneVsOneMixin, BaseEstimator):
-    """A fitted classifier for the rows that its decisions are of, and for no others.
+    """A fitted classifier that returns given decisions, for their rows alone.
 
     Parameters
     ----------
     decisions : ndarray of shape (n_samples, n_pairs)
-        Signs as in `OneVsOneMixin`; they have their constant terms.
+        Signs as in `OneVsOneMixin`; constant terms are included.
     classes : ndarray of shape (n_classes,)
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
     break_ties : bool, default=False
@@ -265,7 +267,7 @@ class GivenDecisions(OneVsOneMixin, BaseEstimator):
         raise AttributeError("held-out decisions are no probabilities")
 
     def fit(self, X: Any, y: Any) -> GivenDecisions:
-        """Do nothing: the decisions are there."""
+        """Do nothing: the decisions are given."""
         return self
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -327,7 +329,7 @@ class HeldOutScorer:
         return GivenDecisions(decisions, self._classes, **self._votes)
 
     def try_out(self, test: np.ndarray, targets: Targets) -> None:
-        """Score decisions that are right, so that a scorer that cannot be used is known early.
+        """Score correct decisions, so that an unusable scorer is found early.
 
         Parameters
         ----------
@@ -358,7 +360,7 @@ class HeldOutScorer:
         return self._name is None or (isinstance(self._name, str) and self._name == "accuracy")
 
     def rows(self, test: np.ndarray) -> Any:
-        """Take rows of X of some examples; None if the scorer does not look at them."""
+        """Return rows of X of some examples; None if the scorer does not use them."""
         return None if self._is_accuracy else self._X[test]
 
     def __call__(self, test: np.ndarray, decisions: np.ndarray, rows: Any) -> float:
@@ -378,14 +380,14 @@ class HeldOutScorer:
         """
         stand_in = self._stand_in(decisions)
         if self._is_accuracy:
-            # scikit-learn's way to the same number takes a millisecond, as long as a small fit.
+            # scikit-learn takes a millisecond for the same number, as long as a small fit.
             right = stand_in._vote(decisions) == self._y[test]
             weights = None if self._weight is None else self._weight[test]
             return float(np.average(right, weights=weights))
         return self._ask(stand_in, rows, test)
 
     def _ask(self, stand_in: GivenDecisions, rows: Any, test: np.ndarray) -> float:
-        """Return what the scorer says of the stand-in."""
+        """Return the score of the stand-in."""
         weights = {} if self._weight is None else {"sample_weight": self._weight[test]}
         try:
             score = self._scorer(stand_in, rows, self._y[test], **weights)

@@ -1,8 +1,8 @@
 """`PegasosSVCCV`: kernel support vector classifier that chooses C and its kernel's parameters.
 
-Here a user's values, folds and scorer become cells, and what comes of the cells becomes a table, a
-choice and a model. How the cells are solved is left to `kpegasos.model_selection.cells`. The
-steps of a fit are functions behind the class; each sets nothing of the estimator.
+Here a user's values, folds and scorer become cells, and the solved cells become a table, a choice
+and a model. `kpegasos.model_selection.cells` solves the cells. The steps of a fit are functions
+behind the class; none sets anything of the estimator.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ _WITHOUT_MODEL = (
 
 @dataclass(eq=False, repr=False)
 class _SearchParameters:
-    """Of a search, beside those that all classifiers have."""
+    """Parameters of a search, beside those of all classifiers."""
 
     Cs: Any = 5
     _: KW_ONLY
@@ -93,7 +93,7 @@ class _SearchParameters:
 
 
 class _SearchAttributes(ModelAttributes):
-    """Of a search that has ended."""
+    """Attributes of a search that has ended."""
 
     Cs_: np.ndarray
     gammas_: Any
@@ -108,10 +108,10 @@ class _SearchAttributes(ModelAttributes):
 
 
 class _OfTheBest:
-    """An attribute of a search that has chosen a cell; says why there is none."""
+    """An attribute of a search that has chosen a cell; the error says why there is none."""
 
     def __get__(self, search: Any, owner: type) -> Any:
-        """Only called where an instance has not got the attribute."""
+        """Raise the error; only called where an instance lacks the attribute."""
         if search is None:
             return self
         if "status_" not in vars(search):
@@ -173,9 +173,8 @@ class PegasosSVCCV(
         Certified relative gap of each cell, and of the refitted model, where there is one.
     max_time : float, default=None
         Seconds from the call of ``fit`` after which cells that are missing stay so, with a
-        `ConvergenceWarning`; the best of the complete cells is chosen. What is compiled for the
-        first time counts, and cannot be left; the refit, of as many seconds at the most, comes
-        behind.
+        `ConvergenceWarning`; the best of the complete cells is chosen. First compilation counts,
+        and cannot be cut short; the refit comes on top, with as many seconds at the most.
     cache_mb : float or "auto", default="auto"
         MiB that kernel values may take, all threads together; see the page on memory.
     row_dtype : {"auto", "float32", "float64"}, default="auto"
@@ -199,7 +198,7 @@ class PegasosSVCCV(
     ----------
     best_params_ : dict
         Of the cell with the highest mean score among those that are complete in all folds; of
-        equal ones that with the smallest C, then gamma, degree and coef0, the flattest model.
+        equal ones the one with the smallest C, then gamma, degree and coef0, the flattest model.
     best_index_ : int
         Its row in ``cv_results_``.
     best_score_ : float
@@ -215,7 +214,7 @@ class PegasosSVCCV(
     Cs_ : ndarray of shape (n_Cs,)
         Values of C, increasing.
     gammas_, degrees_, coef0s_ : ndarray
-        Values of the kernel's parameters, increasing; there are those that the kernel has.
+        Values of the kernel's parameters, increasing, for each that the kernel has.
     n_splits_ : int
         Number of folds.
     oof_decision_ : ndarray of shape (n_samples,) or (n_samples, n_pairs)
@@ -229,7 +228,7 @@ class PegasosSVCCV(
     refit_time_ : float
         Seconds of the refit.
     scorer_ : callable
-        What ``score`` asks.
+        The scorer that ``score`` calls.
     classes_ : ndarray of shape (n_classes,)
         Class labels, sorted.
     n_features_in_ : int
@@ -242,9 +241,8 @@ class PegasosSVCCV(
     Scores are weighted by ``sample_weight`` where the scorer takes weights, and their mean over the
     folds is not, as in later versions of `GridSearchCV`. Examples of weight zero are in no score.
 
-    Scaling of the features belongs into a `Pipeline` around the search, where it sees all
-    examples. To have it fitted on the training parts alone, search with `GridSearchCV` over a
-    pipeline with `PegasosSVC`.
+    Scaling of the features belongs in a `Pipeline` around the search, where it sees all examples.
+    To fit it on the training parts alone, use `GridSearchCV` over a pipeline with `PegasosSVC`.
 
     Ctrl-C stops a search: the estimator gets all attributes of the cells that are done, without a
     refitted model, and ``KeyboardInterrupt`` is raised. A second Ctrl-C raises at once and leaves
@@ -289,7 +287,7 @@ class PegasosSVCCV(
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights of the examples; positive ones between 1e-100 and 1e100.
         groups : array-like of shape (n_samples,), default=None
-            Groups of the examples, for splitters that heed them.
+            Groups of the examples, for splitters that use them.
 
         Returns
         -------
@@ -303,7 +301,7 @@ class PegasosSVCCV(
             After Ctrl-C, once what has been found so far has been set.
         Exception
             Whatever a scorer, a splitter or a kernel of yours raises. What an earlier fit has set
-            is left.
+            stays.
         """
         stopper = Stopper()
         with interruptible(stopper), unchanged_by_errors(self):
@@ -320,7 +318,7 @@ class PegasosSVCCV(
                 _solve(plan, settings, stopper)
             attributes = _attributes_of(plan, stopper)
             if self.refit and "best_params_" in attributes and not stopper.interrupted:
-                stopper.presses_kept = 0  # the fit of the model bears the first itself
+                stopper.presses_kept = 0  # the fit of the model keeps the first itself
                 attributes.update(_refitted(plan, stopper))
                 stopper.presses_kept = math.inf
             # Nothing may come between the model and the end of the fit.
@@ -360,7 +358,7 @@ class PegasosSVCCV(
 
     @property
     def scorer_(self) -> Any:
-        """What ``score`` asks."""
+        """The scorer that ``score`` calls."""
         check_is_fitted(self)
         return make_scorer_of(self.scoring)
 
@@ -488,7 +486,7 @@ def _make_plan(
     for_splitter : tuple
         X as it came, and the groups.
     weighted : bool
-        Whether the weights are the user's, and scores are to heed them.
+        Whether the weights are the user's, so that scores use them.
 
     Warns
     -----
@@ -528,7 +526,7 @@ def _solve(plan: _Plan, settings: Settings, stopper: Stopper) -> None:
     search, grid, folds, record = plan.search, plan.grid, plan.folds, plan.record
     assert settings.tol is not None
     name = type(search).__name__
-    # Folds share a kernel's values; each takes some of them again.
+    # Folds share a kernel's values; each computes some of them again.
     values = 2.0 * plan.y.size**2 * len(grid.kernels)
     with cell_bar(bool(search.verbose), name, record.done.size, values=values) as advance:
         Surface(
@@ -579,7 +577,7 @@ def _refitted(plan: _Plan, stopper: Stopper) -> dict[str, Any]:
     """Fit a model to all examples with the chosen parameters; return the fitted attributes."""
     begin, search, chosen = time.perf_counter(), plan.search, plan.grid.candidates[plan.best_index]
     own: dict[str, Any] = {}
-    if takes_objects(search.kernel):  # whose values are known by now
+    if takes_objects(search.kernel):  # with the values that are known by now
         own["kernel"] = plan.grid.kernels[chosen.kernel]
     model = _model_of(search, **chosen.parameters, **own)
     ended = {}
@@ -595,7 +593,7 @@ def _refitted(plan: _Plan, stopper: Stopper) -> dict[str, Any]:
     attributes = {
         name: value
         for name, value in vars(model).items()
-        # What the validation of X sets, a search has by its own.
+        # What the validation of X sets, the search has already.
         if name.endswith("_") and name not in ("n_features_in_", "feature_names_in_")
     }
     return {
