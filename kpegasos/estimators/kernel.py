@@ -385,8 +385,8 @@ class PegasosSVC(OneVsOneMixin, KernelEstimator):
         few rows, it may be another one within the certified gap.
     cache_mb : float or "auto", default="auto"
         MiB that kernel values may take, all threads together; less is taken where less is free.
-        "auto" is half of the memory that is free, 4,096 at the most, and 1,024 where the system
-        does not say. The model is the same; the page on memory says what comes on top.
+        "auto" is half of the free memory, at most 4,096, and 1,024 where the system does not report
+        that. The model is the same; the page on memory lists what comes on top.
     row_dtype : {"auto", "float32", "float64"}, default="auto"
         Precision in which kernel values are computed and kept for training. "auto" is that of X for
         up to 2,000 examples (1,000 without ``tol``, ``polish`` and ``warm_start``), and beyond that
@@ -403,7 +403,7 @@ class PegasosSVC(OneVsOneMixin, KernelEstimator):
     break_ties : bool, default=False
         Break ties of the vote by the decisions instead of by the order of the classes.
     n_jobs : int, default=None
-        Number of threads at the most, all if None; the model is the same.
+        Largest number of threads, all if None; the model is the same.
     warm_start : bool, default=False
         Whether another ``fit`` on the same data goes on with the same sequence of iterates.
     verbose : bool, default=False
@@ -572,8 +572,8 @@ default="epsilon_insensitive"
         few rows, it may be another one within the certified gap.
     cache_mb : float or "auto", default="auto"
         MiB that kernel values may take, all threads together; less is taken where less is free.
-        "auto" is half of the memory that is free, 4,096 at the most, and 1,024 where the system
-        does not say. The model is the same; the page on memory says what comes on top.
+        "auto" is half of the free memory, at most 4,096, and 1,024 where the system does not report
+        that. The model is the same; the page on memory lists what comes on top.
     row_dtype : {"auto", "float32", "float64"}, default="auto"
         Precision in which kernel values are computed and kept for training. "auto" is that of X for
         up to 2,000 examples (1,000 without ``tol``, ``polish`` and ``warm_start``), and beyond that

@@ -114,7 +114,7 @@ class LinearEstimator(BasePegasos):
         classes, coef = getattr(self, "classes_", None), self.coef_
         n_pairs = 1 if classes is None else len(classes) * (len(classes) - 1) // 2
         shape = (n_pairs, self.n_features_in_)
-        if sparse.issparse(coef):  # for no loop of ours
+        if sparse.issparse(coef):  # which no compiled loop reads
             require_shape("coef_", coef, shape)
         else:
             coef = checked_vectors("coef_", np.atleast_2d(coef), shape)
@@ -219,7 +219,7 @@ class LinearPegasosSVC(OneVsOneMixin, LinearEstimator):
     break_ties : bool, default=False
         Break ties of the vote by the decisions instead of by the order of the classes.
     n_jobs : int, default=None
-        Number of threads at the most, all if None; the model is the same.
+        Largest number of threads, all if None; the model is the same.
     warm_start : bool, default=False
         Whether another ``fit`` on the same data goes on with the same sequence of iterates.
     verbose : bool, default=False

@@ -381,7 +381,7 @@ def _is_ready_for(X: np.ndarray, y: Any) -> bool:
 
 
 def _is_known(estimator: Any, X: np.ndarray, reset: bool) -> bool:
-    """Check that an estimator knows as many features without names; if ``reset``, it learns so."""
+    """Check that an estimator knows as many features, without names; ``reset`` sets that."""
     if reset:
         estimator.n_features_in_ = X.shape[1]
         vars(estimator).pop("feature_names_in_", None)

@@ -2,7 +2,7 @@
 
 `partial_fit`, `fit_chunks` and `fit_dask` differ in where examples come from and in what order.
 They share the runs, their problems, and the model that is made of them. `OnlineClassifier` and
-`OnlineRegressor` say which problems there are.
+`OnlineRegressor` define the problems.
 """
 
 from __future__ import annotations

@@ -702,7 +702,7 @@ def report_end(name: str, results: Results, stopper: Stopper, fit: Fit) -> None:
             warn_caller(f"{name} {told}{_remedy(cut, fit)}.", ConvergenceWarning)
     if text := _of_hidden_columns(fit.X, settings.own.get("kernel")):
         warn_caller(f"{name} {text}")
-    if tol is None and "kernel" not in settings.own:  # or it has been said already
+    if tol is None and "kernel" not in settings.own:  # else the warning above has come
         told = _of_large_features(fit.X, results, settings.options.batch_size)
         if told:
             warn_caller(f"{name} {told}", ConvergenceWarning)

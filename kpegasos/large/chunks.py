@@ -1,10 +1,10 @@
 """Training on more data than fits in memory: Pegasos that visits chunk after chunk.
 
 The iterates are those of one Pegasos run, as of `kpegasos.solvers.online`; only the order of its
-draws is special. An epoch visits all chunks, in an order drawn anew; within a chunk the examples
-are drawn without replacement, in an order drawn anew too. So every example is drawn once an epoch,
-but not every order of examples can occur: neighbouring rows stay in the same chunk. Data sorted by
-class must be shuffled before.
+draws is special. An epoch visits all chunks, those of a sequence in a new random order. By default
+the examples of a chunk are drawn without replacement, in a new random order too. So every example
+is drawn once an epoch, but not every order of examples can occur: neighbouring rows stay in the
+same chunk. Data sorted by class must be shuffled before.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ class KernelOutcome:
         working sets. That of what all cells of a kernel share, such as its matrix, is divided
         evenly.
     done : ndarray of shape (n_folds, n_Cs), bool
-        Cells that have a model. One that did not reach ``tol`` has one, and its gap says so.
+        Cells that have a model, which may not have reached ``tol``, as its gap shows.
     """
 
     kernel: int
@@ -254,7 +254,7 @@ class GivenDecisions(OneVsOneMixin, BaseEstimator):
 
     decisions: Any
     classes: Any
-    #: Whether somebody looked for probabilities.
+    #: Whether probabilities have been asked for.
     asked_for_probabilities = False
 
     def __post_init__(self) -> None:
@@ -262,7 +262,7 @@ class GivenDecisions(OneVsOneMixin, BaseEstimator):
 
     @property
     def predict_proba(self) -> Any:
-        """Refuse, as decisions are no probabilities, and remember that somebody asked."""
+        """Refuse, as decisions are no probabilities, and note that they were asked for."""
         self.asked_for_probabilities = True
         raise AttributeError("held-out decisions are no probabilities")
 

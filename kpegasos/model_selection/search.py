@@ -188,7 +188,7 @@ class PegasosSVCCV(
     break_ties : bool, default=False
         Break ties of the vote by the decisions instead of by the order of the classes.
     n_jobs : int, default=None
-        Number of threads at the most, all if None; what is found is the same.
+        Largest number of threads, all if None; the results are the same.
     verbose : bool, default=False
         Whether a progress bar is shown.
     random_state : int, RandomState or None, default=None
