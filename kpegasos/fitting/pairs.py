@@ -655,11 +655,12 @@ class KernelRows:
     whole : GramRows or None
         The kernel matrix of all examples, of which the rows of all pairs are parts.
     at_once : bool
-        Whether it is small, so that `prepare` computes it.
+        Whether `prepare` computes it, as it is small.
     is_costly : bool
         Whether a single kernel value takes long.
     is_quick : bool
-        Whether the kernel is ours: its matrix takes no longer than the pairs one by one.
+        Whether the kernel bounds its rounding, as fast ones do: its matrix takes no longer than the
+        pairs one by one.
     centre : ndarray of shape (n_features,) or None
         What is subtracted from the rows, if anything is. With a linear kernel and a free intercept
         that leaves the problem unchanged, and small columns visible in kernel values.

@@ -157,8 +157,8 @@ class Fit:
     def prepare(self, stopper: Stopper) -> None:
         """Make what the rows of all pairs share, while there is no reason to stop.
 
-        With a kernel of ours it is done in any case for several pairs, which would take longer one
-        by one, and for a small X.
+        If the kernel is quick, it is done in any case for several pairs, which would take longer
+        one by one, and for a small X.
         """
         rows = self.rows
         if isinstance(rows, KernelRows) and rows.at_once:
