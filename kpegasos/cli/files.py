@@ -71,8 +71,8 @@ def _blamed(name: Any) -> Iterator[None]:
 
 
 def as_labels(y: NDArray[Any]) -> NDArray[Any]:
-    """Return labels, as integers where all are whole."""
-    return y.astype(np.int64) if y.dtype.kind in "biuf" and _is_whole(y).all() else y
+    """Return labels that are numbers, as integers where all are whole."""
+    return y.astype(np.int64) if _is_whole(y).all() else y
 
 
 def _is_whole(y: NDArray[Any]) -> NDArray[np.bool_]:
@@ -204,8 +204,11 @@ def read_table(path: Any, label: str = "auto") -> Examples:
     ImportError
         Without pandas.
     ValueError
-        Naming the file, the example and the column, if something there is no finite number.
+        If the file is a pipe, or, naming the example and the column, something there is no finite
+        number.
     """
+    if is_stream(path):
+        raise ValueError(f"{path}: a table must be a plain file, as it may be read twice")
     frame = _frame(path)
     with _blamed(path):
         names = [str(name) for name in frame.columns]
@@ -218,7 +221,7 @@ def read_table(path: Any, label: str = "auto") -> Examples:
             row = int(labels.isna().to_numpy().argmax()) + 1
             raise ValueError(f"example {row}: a label must be in column {names[place]!r}")
     y = labels.to_numpy()
-    return Examples(X, as_labels(y) if y.dtype.kind in "biuf" else y.astype(str))
+    return Examples(X, as_labels(y) if y.dtype.kind in "iuf" else y.astype(str))
 
 
 def _frame(path: Any) -> Any:
@@ -234,7 +237,7 @@ def _frame(path: Any) -> Any:
         if separator is None:
             return pandas.read_parquet(path)
         frame = pandas.read_csv(path, **options)
-        if pandas.to_numeric(frame.columns, errors="coerce").notna().any():
+        if np.isfinite(pandas.to_numeric(frame.columns, errors="coerce")).any():
             frame = pandas.read_csv(path, header=None, **options)
         return frame
 

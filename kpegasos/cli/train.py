@@ -46,12 +46,13 @@ def run(options: argparse.Namespace) -> int:
     if place is None:
         _cross_validate(model, X, y, options)
         return 0
+    folds = _folds_of_sigmoids(y, options.random_state) if options.probability else None
     estimator.verbose = not options.quiet and sys.stderr.isatty()
     begin = time.perf_counter()
     interrupted = is_interrupted(model, lambda: model.fit(X, y))
     estimator.verbose = False
-    if options.probability and not interrupted:
-        interrupted = is_interrupted(model, lambda: _give_probabilities(model, X, y, options))
+    if folds and not interrupted:
+        interrupted = is_interrupted(model, lambda: _give_probabilities(model, X, y, folds))
     files.write_model(place, model)
     if not options.quiet:
         facts = {"seconds": time.perf_counter() - begin, "interrupted": interrupted}
@@ -86,10 +87,14 @@ def _estimator(options: argparse.Namespace, y: np.ndarray) -> Any:
     return estimator
 
 
-def _give_probabilities(model: Any, X: Any, y: np.ndarray, options: argparse.Namespace) -> None:
-    """Fit a sigmoid to held-out decisions of each pair of classes, as LIBSVM does."""
+def _folds_of_sigmoids(y: np.ndarray, seed: int) -> Any:
+    """Make the folds for ``-b 1``, or refuse before the training what is too few."""
     fewest = int(np.unique(y, return_counts=True)[1].min())
-    folds = folds_for(y, min(max(fewest, 2), _MOST_FOLDS), options.random_state, option="-b")
+    return folds_for(y, min(max(fewest, 2), _MOST_FOLDS), seed, option="-b")
+
+
+def _give_probabilities(model: Any, X: Any, y: np.ndarray, folds: Any) -> None:
+    """Fit a sigmoid to held-out decisions of each pair of classes, as LIBSVM does."""
     alike = clone(model)
     if len(model.classes_) > 2:
         files.core_of(alike).set_params(decision_function_shape="ovo")

@@ -149,7 +149,7 @@ class DecisionRegionDisplay(AxesDisplay):
         *,
         support: ArrayLike | None = None,
         grid_resolution: int = 200,
-        eps: float = 0.2,
+        eps: float | None = None,
         ax: Axes | None = None,
         **plot_options: Any,
     ) -> DecisionRegionDisplay:
@@ -168,8 +168,9 @@ class DecisionRegionDisplay(AxesDisplay):
             ``support_vectors_``, if it has any.
         grid_resolution : int, default=200
             Number of grid points along each axis.
-        eps : float, default=0.2
-            Distance by which the grid extends beyond the examples.
+        eps : float, default=None
+            Distance by which the grid extends beyond the examples; if None, a tenth of the range
+            of each feature.
         ax : Axes, default=None
             Axes to draw on; those of a new figure if None.
         **plot_options
@@ -189,11 +190,11 @@ class DecisionRegionDisplay(AxesDisplay):
         """
         checks.fitted_classifier(estimator)
         points = checks.examples("X", X)
+        corners = _corners(points, optional(as_number, "eps", eps, least=0.0, most=1e100))
         grid = _grid_of(
             estimator,
-            X if hasattr(X, "iloc") else points,
-            grid_resolution=as_integer("grid_resolution", grid_resolution, least=2, most=10_000),
-            eps=as_number("eps", eps, least=0.0, most=1e100),
+            type(X)(corners, columns=X.columns) if hasattr(X, "iloc") else corners,
+            as_integer("grid_resolution", grid_resolution, least=2, most=10_000),
         )
         vectors, counts = _support_of(estimator, points, support)
         names: dict[str, Any] = {"classes": estimator.classes_, **grid}
@@ -329,10 +330,18 @@ class _Probe(DecisionBoundaryDisplay):
         return self
 
 
-def _grid_of(estimator: Any, X: Any, **options: Any) -> dict[str, Any]:
+def _corners(points: np.ndarray, eps: float | None) -> np.ndarray:
+    """Return the lowest and the highest point of a grid round some points."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    around = np.where(high > low, 0.1 * (high - low), 1.0) if eps is None else eps
+    return np.stack([low - around, high + around])
+
+
+def _grid_of(estimator: Any, corners: Any, grid_resolution: int) -> dict[str, Any]:
     """Return the grid, the values on it and the names of the features, data frames included."""
     response = "decision_function" if len(estimator.classes_) == 2 else "predict"
-    probe = _Probe.from_estimator(estimator, X, response_method=response, **options)
+    options: Any = {"response_method": response, "grid_resolution": grid_resolution, "eps": 0.0}
+    probe = _Probe.from_estimator(estimator, corners, **options)
     grid = {"xx": probe.xx0[0], "yy": probe.xx1[:, 0], "values": probe.response}
     return {**grid, "xlabel": probe.xlabel, "ylabel": probe.ylabel}
 

@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import io
+import os
 import re
 import sys
 
@@ -115,6 +116,18 @@ def test_first_line_with_a_number_is_no_line_of_names(tmp_path):
     assert isinstance(found.X, np.ndarray)
     assert_array_equal(found.X, [[2, 2], [4, 5]])
     assert found.y.tolist() == [1, 3]
+    found = read_table(written(tmp_path / "b.csv", "inf,y\n1,2\n3,4\n"))
+    assert (list(found.X.columns), found.y.tolist()) == (["inf"], [2, 4])
+
+
+def test_labels_true_and_false_are_the_words_of_the_table(tmp_path):
+    found = read_table(written(tmp_path / "a.csv", "a,y\n1,True\n2,False\n"))
+    assert found.y.tolist() == ["True", "False"]
+
+
+def test_table_in_a_pipe_is_refused_as_it_may_be_read_twice(tmp_path):
+    os.mkfifo(tmp_path / "a.csv")
+    assert "a.csv: a table must be a plain file" in refusal(read_table, tmp_path / "a.csv")
 
 
 NUMBER = "a finite number must be there, got "

@@ -59,7 +59,6 @@ WRONG = [
     (("train", "data"), b"1.5 1:2\n1 1:3\n", "must be texts or whole to 2**53, but for -s 3"),
     (("train", "data"), b"1e19 1:2\n2e19 1:3\n", "but for -s 3, got 1e+19"),
     (("train", "data"), b"1e10 1:2\n1 1:3\n", "classes_ must be integers below 2**31 for LIBSVM"),
-    (("train", "-b1", "data"), b"1 1:1\n1 1:2\n2 1:3\n", "-b must have 2 examples of each class"),
     (("tune", "data"), b"1 1:1\n1 1:2\n2 1:3\n", "-v must have 5 examples of each class, got 1"),
     (("train", "data.csv"), b"a,y\n1,2\nb,3\n", "data.csv: example 2, column 'a': a finite number"),
     (("tune", "data.csv"), b"a,b\n1,2\n", "must have labels; --label names their column"),

@@ -51,6 +51,14 @@ def test_options_are_the_parameters_of_the_estimator(kpegasos, data, arguments, 
     np.testing.assert_array_equal(found.dual_coef_, wanted.dual_coef_)
 
 
+def test_probabilities_of_too_few_examples_are_refused_before_the_training(refusal, monkeypatch):
+    monkeypatch.setattr(PegasosSVC, "fit", lambda *_: pytest.fail("has trained"))
+    content = b"1 1:1\n1 1:2\n2 1:3\n"
+    assert "-b must have 2 examples of each class, got 1" in refusal(
+        "train", "-b1", "-", stdin=content
+    )
+
+
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_json_is_one_object_with_the_certificate(kpegasos, tmp_path, n_classes):
     data = write_examples(tmp_path / "data", n_classes=n_classes)

@@ -30,9 +30,21 @@ def test_regions_new_axes_and_estimator_of_scikit_learn(moons):
     X, y, _ = moons
     model = SVC().fit(X, y)
     display = DecisionRegionDisplay.from_estimator(model, X, y)
-    assert display.ax_.get_xlim()[0] == pytest.approx(X[:, 0].min() - 0.2)
     np.testing.assert_allclose(display.counts, np.abs(model.dual_coef_[0]))
     assert texts(display.legend_)[2:4] == ["support vector", "α = 1"]
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_regions_extend_beyond_the_examples_by_a_tenth_of_their_range(moons, scale):
+    X, y = moons[0] * [scale, 1.0], moons[1]
+    X[:, 1] = 3.0  # has no range
+    display = DecisionRegionDisplay.from_estimator(LinearPegasosSVC().fit(X, y), X, y)
+    low, high = X[:, 0].min(), X[:, 0].max()
+    expected = np.array([1.1 * low - 0.1 * high, 1.1 * high - 0.1 * low])
+    np.testing.assert_allclose(display.xx[[0, -1]], expected)
+    np.testing.assert_array_equal(display.yy[[0, -1]], [2.0, 4.0])
+    display = DecisionRegionDisplay.from_estimator(LinearPegasosSVC().fit(X, y), X, y, eps=0.5)
+    np.testing.assert_allclose(display.xx[[0, -1]], [low - 0.5, high + 0.5])
 
 
 def test_regions_of_models_with_and_without_counts(ax, moons):
