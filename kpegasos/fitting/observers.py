@@ -17,6 +17,7 @@ from functools import wraps
 from threading import Event, Thread
 from typing import Any, TypeVar
 
+from kpegasos.core.certificate import relative
 from kpegasos.utils.bases import BEGIN_CALLBACKS, with_callbacks
 from kpegasos.utils.patience import Counter, counting
 from kpegasos.utils.threads import turn
@@ -192,7 +193,7 @@ def progress_bar(
         parts[pair] = (lambda: before + own * run.progress) if own else (lambda: before)
         if len(run.history):
             record = run.history.records[-1]
-            rounding = record.rounding / record.objective_average if record.rounding else 0.0
+            rounding = relative(record.rounding, record.objective_average)
             gaps[pair] = record.relative_gap + rounding
 
     def share() -> float:

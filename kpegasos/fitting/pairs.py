@@ -27,7 +27,7 @@ from kpegasos.kernels.matrix import KernelMatrix
 from kpegasos.kernels.pairwise import PairwiseKernel, PlacedKernel
 from kpegasos.losses import HINGE
 from kpegasos.rows.base import RowSource, most_scaling
-from kpegasos.rows.budget import KeptMemory, budget_mb, gram_mb_needed
+from kpegasos.rows.budget import ACCOUNT, KeptMemory, budget_mb, gram_mb_needed
 from kpegasos.rows.choose import choose_source
 from kpegasos.rows.gram import GramRows
 from kpegasos.utils import tuning
@@ -685,6 +685,8 @@ class KernelRows:
         self.is_costly = isinstance(kernel, PlacedKernel)
         self._kernel, self._X, self._pairs = kernel, X, pairs
         self._cache: str = settings.own["cache"]
+        if settings.max_kernel_evaluations is not None and self._cache == "auto":
+            self._cache = "cached"  # no value before it is asked for
         self.is_quick, sizes = bounds_rounding(kernel), pairs.sizes
         small = int(sizes.max()) <= tuning.SMALL_PAIR
         row_dtype = settings.own["row_dtype"]
@@ -701,16 +703,18 @@ class KernelRows:
         )
         # For the matrix of all examples, and those of all pairs. The budget is found once: memory
         # that the first pair takes is no longer free for the second.
-        needed_mb = int(X.shape[0] ** 2 + (sizes**2).sum()) * X.dtype.itemsize / tuning.MEBIBYTE
+        itemsize = np.dtype(self._dtype or X.dtype).itemsize
+        needed_mb = int(X.shape[0] ** 2 + (sizes**2).sum()) * itemsize / tuning.MEBIBYTE
         self._budget = share * budget_mb(settings.own["cache_mb"], needed_mb / share)
         if len(pairs) == 1:  # which is trained in compiled code where it is small
             most = tuning.SMALL_PAIR if settings.counts and self.is_quick else 0
         else:
             most = tuning.SMALL_PAIRS_GRAM if small else tuning.GRAM_SAMPLES
         wanted = self._cache in ("auto", "precomputed")
-        self.at_once = (
-            wanted and not self.is_costly and X.shape[0] <= most and needed_mb <= self._budget
-        )
+        if wanted and not self.is_costly and X.shape[0] <= most and needed_mb <= self._budget:
+            grant = ACCOUNT.grant(needed_mb, 0.0)
+            if grant.mb >= needed_mb:
+                self.at_once, self._grant = True, grant
         self._lock = Lock()
         self._shared: KernelMatrix | None = None
 

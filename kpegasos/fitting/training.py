@@ -141,7 +141,10 @@ class Fit:
     @property
     def n_values(self) -> float:
         """Kernel values that all pairs may ask for; pairs share costly ones."""
-        if self.rows.is_costly:
+        rows = self.rows
+        if isinstance(rows, KernelRows) and rows.whole is not None:
+            return 0.0  # they are there
+        if rows.is_costly:
             return float(self.X.shape[0]) ** 2
         return float((self.pairs.sizes.astype(np.float64) ** 2).sum())
 

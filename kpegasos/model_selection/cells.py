@@ -205,11 +205,11 @@ class Surface:
     on_cells: Callable[[float], None] = lambda n_cells: None
 
     def __post_init__(self) -> None:
-        self._lock = Lock()
+        self._lock, self._part = Lock(), 1.0
         kernels, labels, folds = list(self.kernels), self.labels, self.folds
         for k, kernel in enumerate(kernels):
             if kernel is not None:  # of one that is costly there is no other
-                kernels[k], self.X, _ = placed_within(kernel, self.X, self.cache_mb)
+                kernels[k], self.X, self._part = placed_within(kernel, self.X, self.cache_mb)
         used = np.asarray(folds.weights.any(axis=0))
         used[np.concatenate(folds.tests)] = True
         order, n_classes = np.flatnonzero(used), int(labels.max()) + 1
@@ -239,9 +239,8 @@ class Surface:
         """
         works = []
         for k, kernel in enumerate(self.kernels):
-            outcome = KernelOutcome.empty(k, self.folds, self.Cs.size, len(self.pairs))
             work = binary_work if len(self.pairs) == 1 else pairs_work
-            works.append(work(self, kernel, outcome))
+            works.append(work(self, kernel, k))
         do_all(works, n_threads=self.n_threads, n_open=self.n_open, stopper=self.stopper)
 
     # --- what jobs ask ---
@@ -268,6 +267,10 @@ class Surface:
         y, weights = pair.problem.y, np.ascontiguousarray(self.weights[folds, pair.members])
         options: Any = {"tol": self.tol, "max_epochs": _MAX_EPOCHS, "alone": self.whole}
         return PathRun(y, weights, rows, self.Cs, **options)
+
+    def outcome_of(self, k: int) -> KernelOutcome:
+        """Begin the outcome of a kernel, which takes memory while that is in work."""
+        return KernelOutcome.empty(k, self.folds, self.Cs.size, len(self.pairs))
 
     def tell(self, outcome: KernelOutcome) -> None:
         """Report the outcome of a kernel."""
@@ -299,7 +302,7 @@ class Surface:
         shared_mb = n_samples**2 * 8 / tuning.MEBIBYTE if can_share else 0.0
         n_open = max(1, min(threads, len(kernels)))
         wanted_mb = shared_mb + n_open * whole_mb + threads * part_mb
-        wanted_mb = min(wanted_mb, budget_mb(self.cache_mb, wanted_mb))
+        wanted_mb = min(wanted_mb, self._part * budget_mb(self.cache_mb, wanted_mb / self._part))
         self._grant = ACCOUNT.grant(wanted_mb, min(wanted_mb, _LEAST_MB))
         self._budget = self._grant.mb
         left = self._budget - whole_mb - part_mb
@@ -313,6 +316,7 @@ class Surface:
             self.n_open = min(n_open, 1 + int(left / whole_mb))
         else:
             self.n_threads = 1
+            del self._grant  # each source of rows asks for its own
         self._products: tuple[str, np.ndarray] | None = None
         self._products_lock = Lock()
 
@@ -370,10 +374,10 @@ def _share_seconds(outcome: KernelOutcome, seconds: float) -> None:
 
 @contextmanager
 def binary_work(
-    surface: Surface, kernel: Kernel | None, outcome: KernelOutcome
+    surface: Surface, kernel: Kernel | None, k: int
 ) -> Iterator[list[Job]]:
-    """Do the folds of a binary problem with one kernel, on the same rows; fill in the outcome."""
-    begin = time.perf_counter()
+    """Do the folds of a binary problem with the kernel of an index, on the same rows."""
+    begin, outcome = time.perf_counter(), surface.outcome_of(k)
     rows = surface.unless_stopped(partial(surface.rows, kernel))
     if rows is None:
         yield []
@@ -522,13 +526,14 @@ def _constant_terms(models: list[PairCells], n_test: int) -> np.ndarray:
 
 @contextmanager
 def pairs_work(
-    surface: Surface, kernel: Kernel | None, outcome: KernelOutcome
+    surface: Surface, kernel: Kernel | None, k: int
 ) -> Iterator[list[Job]]:
-    """Do all pairs of classes with one kernel, each with all folds.
+    """Do all pairs of classes with the kernel of an index, each with all folds.
 
     The outcome is filled in when all pairs are solved.
     """
     begin, solved = time.perf_counter(), dict[int, list[PairCells]]()
+    outcome = surface.outcome_of(k)
     rows = surface.unless_stopped(partial(surface.pair_rows, kernel))
 
     def solve(rows: PairRows, pair: Pair) -> None:

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
-from kpegasos import LinearPegasosSVC, PegasosSVC, PegasosSVCCV
+from kpegasos import LinearPegasosSVC, LinearPegasosSVR, PegasosSVC, PegasosSVCCV, PegasosSVR
 from kpegasos.fitting import observers as progress
 from kpegasos.fitting.observers import cell_bar, progress_bar
 from kpegasos.solvers.result import History, Record
@@ -53,6 +53,14 @@ def test_bar_that_nobody_looks_at_is_one_line_and_changes_no_model(model, capsys
     assert all("100%" in bar and "Pegasos" in bar for bar in bars)
     assert re.search(r"gap \d", bars[-1])
     assert ("kernel values" in bars[-1]) == hasattr(model, "kernel")
+
+
+@pytest.mark.parametrize("regression", [PegasosSVR, LinearPegasosSVR])
+def test_bar_of_an_objective_of_zero_is_no_division(regression, capsys):
+    """One target is on the edge of the tube, so that its loss of zero may be rounded."""
+    model = regression(verbose=True).fit([[0.0], [1.0], [2.0]], [0.0, 0.1, -0.1])
+    assert model.objective_ == 0.0
+    assert "gap inf%" in capsys.readouterr().out
 
 
 @FITS

@@ -1,6 +1,7 @@
 """The cells of a search against fits by themselves and optima, for any budget and threads."""
 
 import time
+import weakref
 from functools import cache
 
 import naive
@@ -14,8 +15,12 @@ from sklearn.datasets import make_blobs
 
 from kpegasos import RBF, Laplacian, Linear, PegasosSVC, Polynomial
 from kpegasos.kernels.base import CallableKernel
+from kpegasos.model_selection import cells
 from kpegasos.model_selection.cells import Surface
 from kpegasos.model_selection.grid import Folds
+from kpegasos.model_selection.results import KernelOutcome
+from kpegasos.rows.budget import ACCOUNT
+from kpegasos.rows.choose import choose_source
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
 from kpegasos.utils.threads import at_work
@@ -220,6 +225,50 @@ def test_cells_do_not_depend_on_budget_and_threads(tol, n_classes, budget):
 def test_budget_without_room_for_a_few_rows_is_refused():
     with pytest.raises(ValueError, match="cache_mb must be at least"):
         searched(*problem(2), [RBF(0.1)], cache_mb=0.01)
+
+
+def test_outcomes_take_memory_while_their_kernel_is_in_work(monkeypatch):
+    alive = weakref.WeakSet()
+    empty = KernelOutcome.empty
+
+    def begun(*arguments):
+        alive.add(outcome := empty(*arguments))
+        assert len(alive) == 1
+        return outcome
+
+    monkeypatch.setattr(KernelOutcome, "empty", begun)
+    searched(*problem(2), SEVERAL, on_kernel=lambda outcome: None)
+    searched(*problem(3), SEVERAL, on_kernel=lambda outcome: None)
+
+
+def test_rows_that_are_not_all_held_are_granted_once(monkeypatch):
+    granted = []
+
+    def watched(*arguments, **options):
+        granted.append(ACCOUNT.granted_mb - before)
+        return choose_source(*arguments, **options)
+
+    monkeypatch.setattr(cells, "choose_source", watched)
+    before = ACCOUNT.granted_mb
+    searched(*problem(2), [RBF(0.1)], cache_mb=BUDGETS["rows"])
+    assert granted == [0.0]
+
+
+def test_values_of_a_slow_function_and_its_rows_share_the_budget(monkeypatch):
+    budgets = []
+
+    def slow(A, B):
+        time.sleep(1e-4 * len(A) * len(B))
+        return RBF(0.1).block(A, B)
+
+    def watched(*arguments, cache_mb, **options):
+        budgets.append(cache_mb)
+        return choose_source(*arguments, cache_mb=cache_mb, **options)
+
+    monkeypatch.setattr(cells, "choose_source", watched)
+    X, labels = classes(2, 40)
+    searched(X, labels, uneven_folds(labels), [CallableKernel(slow)], cache_mb=0.02)
+    assert max(budgets) <= 0.01
 
 
 @pytest.mark.slow
