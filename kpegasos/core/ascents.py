@@ -1,4 +1,4 @@
-"""Solve what a working set asks of the loss: which examples would move, and where a set goes.
+"""What a working set asks of the loss: which examples would move, and where they go.
 
 Coordinate steps find which coefficients stay at an end; between them conjugate gradients move all
 others at once (Moré and Toraldo 1991). Coordinate steps alone need passes in proportion to the
@@ -7,8 +7,8 @@ need its square root.
 
 The hinge has both in closed form: its dual is a quadratic in a box. Any other loss is asked for its
 maximiser in one coordinate, ``best``, again and again. On a piece of it the dual is a parabola in
-each coefficient, or nearly; coefficients inside their pieces move together on these. Of the
-logistic loss, whose dual is none, a step is halved until the dual rises.
+each coefficient, or nearly; coefficients inside their pieces move together on these. The dual of
+the logistic loss is no parabola, so a step is halved until the dual rises.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from kpegasos.losses.base import FLATTEST, best, gain, piece
 from kpegasos.losses.standard import by_loss
 from kpegasos.utils.compiled import compiled
 
-#: Rounds of coordinate steps and of moves together, at the most: of the hinge, and of any loss.
+#: Rounds of coordinate steps and of moves together, at the most: for the hinge, and for others.
 _BOX_ROUNDS, _ANY_ROUNDS = 20, 60
 #: Steps of conjugate gradients within a round, and the share of the squared residual that is left.
 _MOST_STEPS, _SMALL_RESIDUAL = 50, 1e-2
-#: Members of a set for which nothing is left: after one step flat directions may have next to no
-#: share of the residual, and of so few examples no other set moves along them.
+#: Members of a set up to which only this share is left: after one step flat directions may have
+#: next to no share of the residual, and with so few examples no other set moves along them.
 _FEW, _NO_RESIDUAL = 4, 1e-30
 #: Moves up to this size, relative to the largest coefficient, are rounding: however small a
 #: coefficient is, what its moves are worth depends on the Hessian.
@@ -42,7 +42,7 @@ def _hinge_violations(loss, image, beta, norms, examples, to_margin, rising, fal
         pull = label[i] - image[i] * to_margin
         positive, can_shrink = label[i] > 0, beta[i] > 0.0
         can_grow = (beta[i] < 1.0) & (signed[i] != 0.0)  # examples of weight zero are held out
-        # Without a branch, and so in vectors.
+        # Without a branch, so that it is vectorised.
         rises = (positive & can_grow) | ((not positive) & can_shrink)
         falls = (positive & can_shrink) | ((not positive) & can_grow)
         rising[i] = pull if rises else -np.inf
@@ -91,14 +91,13 @@ def maximise_over(
     members : ndarray of shape (n_members,), int64
     examples : Examples
     to_margin : float
-        Decisions are as many times the image.
+        Decisions are this times the image.
     hessian : ndarray of shape (n, n), float64
         In its first rows and columns: kernel values between members, times both their ``signed``.
     beta : ndarray of shape (n_members,)
         Coefficients; on return the solution.
     reduction : float
-        The end is where no step moves a coefficient by more than this share of the largest first
-        move.
+        It ends where no step moves a coefficient by more than this share of the largest first move.
     """
     label, sums, inverse = np.empty(members.size), np.empty(members.size), np.empty(members.size)
     for a in range(members.size):
@@ -108,7 +107,7 @@ def maximise_over(
     alternate(loss, hessian, sums, label, inverse, beta, reduction)
 
 
-# Divided by the factor of margins, so that the Hessian is the same for another one.
+# Divided by ``to_margin``, so that the Hessian does not depend on it.
 def _hinge_begin(loss, image, label, signed, to_margin):  # type: ignore[no-untyped-def]
     return abs(signed) * (label * image - 1.0 / to_margin), 1.0
 
@@ -240,7 +239,7 @@ def _any_move(loss, hessian, sums, label, inverse, beta):  # type: ignore[no-unt
             for b in range(n):
                 products[b] += moves[a] * hessian[a, b]
     share = _rising_share(loss, beta, moves, products, sums, label, inverse)
-    if not share > 0.0:  # nor where a product was no number
+    if not share > 0.0:  # nor where it is NaN
         return
     for a in range(n):
         sums[a] += share * products[a]
@@ -261,7 +260,7 @@ def _rising_share(
     label: np.ndarray,
     inverse: np.ndarray,
 ) -> float:
-    """Return the largest share of a move, by halves, for which the dual rises."""
+    """Return the largest share of a move, by halving, for which the dual does not fall; else 0."""
     linear = quadratic = before = 0.0
     for a in range(beta.size):
         if moves[a] != 0.0:
@@ -293,7 +292,7 @@ def _conjugate_gradients(
 ) -> None:
     """Find where the variables between two bounds go together; those that meet one stay there.
 
-    A bound that ended the search would cost a round for each variable that meets one, and in flat
+    If a bound ended the search, each variable that meets one would cost a round, and in flat
     directions of the Hessian nearly all do.
 
     Parameters

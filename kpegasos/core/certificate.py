@@ -1,19 +1,18 @@
 """What a run may claim of an iterate: objective, dual value and gap, with all rounding.
 
-Margins and norms come with bounds on what rounding did to them. Put in their worst case, they
-make a value that P(w) does not exceed, ``upper_bound``, and one that the optimum is not below,
-``proven_bound``. ``objective`` and ``best_dual`` are the same as computed. All are functions of
-arrays, which compiled runs and the interpreter call alike; what a free intercept adds is in
-`kpegasos.core.free_intercept`.
+Margins and norms come with bounds on their rounding. In the worst case they give an upper bound on
+P(w), ``upper_bound``, and a lower one on the optimum, ``proven_bound``. ``objective`` and
+``best_dual`` are the same as computed. All are functions of arrays, which compiled runs and the
+interpreter call alike; what a free intercept adds is in `kpegasos.core.free_intercept`.
 
 With the conjugate ℓ* of the loss, weak duality says for coefficients β in the box of the loss
 
     D(β) = (1/m) Σ ω_i (-ℓ*(-s_i β_i; y_i)) - lam/2 ‖w_β‖²  ≤  min P,
     w_β = (1/(lam m)) Σ β_i ω_i s_i φ(x_i).
 
-An iterate ``w = Σ c_j ω_j s_j φ(x_j)`` has ``β = lam m c``; every multiple of it within the box is
-a bound. The hinge has the best in closed form; for any other loss it is found by a search along the
-line, on which D is concave.
+An iterate ``w = Σ c_j ω_j s_j φ(x_j)`` has ``β = lam m c``; every multiple of it within the box
+gives a bound. The hinge has the best in closed form; for any other loss it is found by a search
+along the line, on which D is concave.
 """
 
 from __future__ import annotations
@@ -55,10 +54,10 @@ def limits_of(loss: Any) -> Limits:
 def additions(state: LoopState, examples: Examples, iterate: Iterate, counts: float) -> float:
     """Bound how far the image of an iterate is off, in units of a kernel value's spacing.
 
-    That is the number of additions times the most that sums have come to. With the hinge, in units
-    of the scale no count has been larger than it is now, and no dual variable larger than one; else
-    what they have come to is kept, and signs may double stamped sums. An addition is rounded by
-    half a spacing, folding may double that. ``counts`` are ``Σ α_i ω_i``.
+    That is the number of additions times the largest size of the sums. With the hinge, in units of
+    the scale, no count has been larger than it is now, and no dual variable larger than one; else
+    the largest size is recorded, and signs may double stamped sums. An addition is rounded by half
+    a spacing, folding may double that. ``counts`` are ``Σ α_i ω_i``.
     """
     if not is_hinge(examples.loss):
         counts = 2.0 * state.scalars[LARGEST_SIZE]
@@ -91,7 +90,7 @@ def sums_of(
     of_loss, of_margin = of_sums + of_values + size * average / coefs.size, of_sums + of_values
     of_margin += size * most
     of_loss *= _steepest(examples.loss, examples, limits, margins, of_margin)
-    # The sum over the examples rounds the squared norm, whose terms come to this at the most.
+    # Last, rounding of the sum over the examples, whose terms come to ``largest * size²`` at most.
     of_norm = size * (of_sums + 2.0 * of_values) + 0.5 * coefs.size * _EPS * largest * size * size
     return squared_norm, of_loss, of_norm, of_margin, n_additions
 
@@ -137,7 +136,7 @@ def evaluate_held(
     coefs: np.ndarray,
     margins: np.ndarray,
 ) -> tuple[float, float, float, float, float]:
-    """Evaluate an iterate of a state whose image are margins.
+    """Evaluate an iterate of a state whose image is the margins.
 
     Parameters
     ----------
@@ -194,7 +193,7 @@ _ROUNDINGS = 16.0
 
 @compiled()
 def gain_sums(examples: Examples, factor: float, coef: np.ndarray) -> tuple[float, float]:
-    """``Σ ω gain(factor · c)``, and what the sum's terms are made of: no less than their sizes."""
+    """Return ``Σ ω gain(factor · c)``, and a bound on the sizes of what its terms are made of."""
     total = size = 0.0
     for i in range(coef.size):
         beta, weight = factor * coef[i], abs(examples.signed[i])
@@ -225,7 +224,7 @@ def dual_value(
 
 @compiled()
 def largest_multiple(limits: Limits, coef: np.ndarray, unit: float) -> float:
-    """Return the largest θ with ``θ · unit · c`` in the box of a loss; infinite without an end."""
+    """Return the largest θ with ``θ · unit · c`` in the box of a loss; infinite if none is."""
     least = most = 0.0
     for i in range(coef.size):
         least, most = min(least, coef[i]), max(most, coef[i])
@@ -295,7 +294,7 @@ _multiple = by_loss(_hinge_multiple, _any_multiple)
 def best_multiple(
     examples: Examples, limits: Limits, coef: np.ndarray, squared_norm: float, lam: float
 ) -> float:
-    """Compute the θ that maximises ``D(θβ)`` over the multiples in the box; of a search, nearly.
+    """Compute the θ that maximises ``D(θβ)`` in the box, by a search for all but the hinge.
 
     Parameters are those of `dual_value`, and the `Limits` of the loss.
     """
@@ -338,7 +337,7 @@ def start_ascent(
 
 @compiled(fastmath=False, inner=True)
 def _largest_on_line(linear: float, quadratic: float, most: float) -> float:
-    """Maximise ``θ · linear − θ²/2 · quadratic`` over ``θ ≤ most``; no norm is negative."""
+    """Maximise ``θ · linear − θ²/2 · quadratic`` over ``θ ≤ most``, ``quadratic`` cut at 0."""
     quadratic = max(0.0, quadratic)
     theta = min(most, linear / quadratic) if quadratic > 0.0 else most
     return theta * linear - 0.5 * theta * theta * quadratic
@@ -387,12 +386,11 @@ def dual_bounds(
 
 # --- gaps -----------------------------------------------------------------------------------------
 
-#: Relative contradiction up to which no kernel is blamed: values of which nobody has said how they
-#: are rounded may be off.
+#: Relative contradiction up to which no kernel is blamed: the rounding of values may be unknown.
 _DOUBT = 1e-5
 #: A gap's share of rounding that is accepted where a gap was asked for, and where none was.
 _SHARE_WITH_TOL, _SHARE = 0.1, 0.25
-#: Relative rounding that nobody would see.
+#: Relative rounding that a record includes in its gap.
 _INVISIBLE = 1e-8
 #: Relative rounding that is not worth a kernel value where no gap was asked for.
 SMALL = 1e-6
@@ -407,9 +405,9 @@ def is_impossible(objective: float, bound: float, norm_term: float, norm_roundin
     Parameters
     ----------
     objective : float
-        At most, whatever rounding did.
+        Upper bound on it, with all rounding.
     bound : float
-        Of the optimum, in the worst case.
+        Lower bound on the optimum, in the worst case.
     norm_term, norm_rounding : float
         ``lam/2 ‖w‖²`` as computed, and its largest error.
     """
@@ -442,12 +440,12 @@ def judge(
         Largest error of the mean loss and of ``‖w‖²``.
     lam : float
     bound : float
-        A value that the optimum is known not to be below.
+        Lower bound on the optimum that is known already.
 
     Returns
     -------
     objective, upper_bound : float
-        ``P(w)`` as computed, and what it is at most, whatever rounding did.
+        ``P(w)`` as computed, and a bound on it with all rounding.
     dual, proven_bound : float
         Of the best multiple, as computed and in the worst case.
     impossible : bool
@@ -473,9 +471,9 @@ class Gaps(NamedTuple):
     Attributes
     ----------
     dual_bound : float
-        What the optimum is not below.
+        Lower bound on the optimum.
     computed, proven : float
-        As the values say, and with all rounding.
+        The gap as computed, and with all rounding.
     """
 
     dual_bound: float
@@ -498,7 +496,7 @@ def gaps_of(
 def recorded_gap(gaps: Gaps, objective: float) -> tuple[float, float, float]:
     """Return the gap of a record, its share of the objective, and the rounding not in it.
 
-    Rounding that nobody would see is in it.
+    Rounding up to a small share of the objective is in it.
     """
     apart = gaps.proven - gaps.computed
     if apart > _INVISIBLE * objective:
@@ -518,14 +516,14 @@ def relative(gap: float, objective: float) -> float:
 
 @shared
 def is_mostly_rounding(gap: float, rounding: float, objective: float, tol: float) -> bool:
-    """Check whether a gap is rounding to too large a part; ``tol`` is NaN where none was asked for.
+    """Check whether too much of a gap is rounding; ``tol`` is NaN where none was asked for.
 
     Parameters
     ----------
     gap : float
         As computed.
     rounding : float
-        What is to be added to it.
+        What it adds to the gap.
     objective, tol : float
     """
     share, seen = (_SHARE, SMALL) if math.isnan(tol) else (_SHARE_WITH_TOL, 0.1 * tol)
@@ -579,7 +577,7 @@ def slopes(examples: Examples, margins: np.ndarray, errors: Any) -> np.ndarray:
 
 
 def loss_errors(examples: Examples, margins: np.ndarray, errors: Any) -> np.ndarray:
-    """Return how far off losses are at the most, if their margins may be; as `slopes` takes it."""
+    """Bound the errors of losses by those of their margins; parameters are those of `slopes`."""
     return slopes(examples, margins, errors) * errors
 
 
@@ -602,7 +600,7 @@ _steepest = by_loss(_hinge_steepest, _any_steepest)
 
 @compiled()
 def steepest(examples: Examples, limits: Limits, margins: np.ndarray, error: float) -> float:
-    """No loss is steeper, wherever the margins are within an error.
+    """Bound how steep the losses are, wherever the margins are within an error.
 
     Parameters
     ----------

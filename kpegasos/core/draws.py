@@ -25,10 +25,10 @@ RUN_LENGTH = 64
 MOST_DRAWS = 2**53
 #: Most draws of an epoch that compiled code makes; a user's function makes its own draws.
 SHORT_EPOCH = 2048
-#: Epochs not made by compiled code that a stream keeps at hand, and the fewest draws of them: the
-#: current one and what look-ahead reaches. A user's function may not make the same draws again.
+#: How many epochs a stream keeps of those not made by compiled code, and the fewest draws of these:
+#: the current one and what look-ahead reaches. A user's function may not repeat its draws.
 _KEPT_EPOCHS, _KEPT_DRAWS = 3, 3 * 4096
-#: SplitMix64 (Steele, Lea, Flood 2014): an odd step, and the factors that mix what it has come to.
+#: SplitMix64 (Steele, Lea, Flood 2014): an odd step, and the factors that mix the state.
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _FIRST_FACTOR, _SECOND_FACTOR = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
@@ -37,7 +37,7 @@ Sampling = str | Callable[[np.random.Generator, int], np.ndarray]
 
 
 def check_sampling(sampling: Sampling) -> Sampling:
-    """Return the sampling if there is one of that name.
+    """Return the sampling if it is a known name, or a function.
 
     Raises
     ------
@@ -68,7 +68,7 @@ class IndexStream:
     seed : int
         Non-negative.
     spawn_key : sequence of int, default=()
-        Tells apart streams with the same seed: one for each of several pairs of classes.
+        Distinguishes streams with the same seed, such as those of pairs of classes.
     """
 
     def __init__(
@@ -153,7 +153,7 @@ def stream_key(seed: int, spawn_key: Sequence[int]) -> int:
 
 @compiled()
 def draw_epochs(key: np.uint64, first: int, size: int, uniform: bool, draws: np.ndarray) -> None:
-    """Fill an array with epochs of draws of ``range(size)``: permutations, or each by itself."""
+    """Fill an array with epochs of draws from ``range(size)``: permutations, or uniform draws."""
     number = first
     for begin in range(0, draws.size, size):
         state = _mixed(key ^ _mixed(_STEP * np.uint64(number)))
@@ -170,19 +170,19 @@ def draw_epochs(key: np.uint64, first: int, size: int, uniform: bool, draws: np.
 
 @compiled(inner=True)
 def _mixed(state: np.uint64) -> np.uint64:
-    """Return the output of SplitMix64 in some state."""
+    """Return the output of SplitMix64 for a state."""
     state = (state ^ (state >> np.uint64(30))) * _FIRST_FACTOR
     state = (state ^ (state >> np.uint64(27))) * _SECOND_FACTOR
     return state ^ (state >> np.uint64(31))
 
 
 def _checked(returned: Any, n_samples: int) -> np.ndarray:
-    """Return draws of a user's function: compiled loops index by them."""
+    """Check the draws of a user's function, as compiled loops index by them."""
     try:
         refuse_masked("draws", returned)
         draws = np.asarray(returned)
         came = f"{draws.dtype} of shape {draws.shape}"
-    except ValueError:  # masked, or of no shape
+    except ValueError:  # masked, or ragged
         draws, came = np.empty(0), shown(returned)
     if draws.shape == (n_samples,) and draws.dtype.kind in "iu":
         least, most = int(draws.min()), int(draws.max())

@@ -38,16 +38,16 @@ from kpegasos.losses.standard import EpsilonInsensitive
 from kpegasos.utils.compiled import compiled, copy_into
 
 _EPS = float(np.finfo(np.float64).eps)
-#: Curvature of a coordinate's parabola that is none: where it goes, the slope alone says.
+#: Curvature so small that the slope alone decides where a coordinate goes.
 _FLAT = 1e-100
 #: Halvings of a range of shifts, and doublings of its ends, at the most: to the largest number.
 _HALVINGS, _DOUBLINGS = 200, 1023
-#: What the range may leave of the dual value, relative to that.
+#: What the range may leave of the sum of the gains, relative to ``lam m ‖w‖²``.
 _NEGLIGIBLE = 1e-11
 
 
 def best_intercept(decisions: np.ndarray, examples: Examples) -> tuple[float, float]:
-    """Find what is best added to all decisions: from the least to the largest of the minimisers.
+    """Find the least and the largest of the best intercepts that can be added to all decisions.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def best_intercept(decisions: np.ndarray, examples: Examples) -> tuple[float, fl
         rises, start = np.concatenate((weight, weight)), float(weight.sum())
     else:
         return _root(decisions, examples)
-    if (rises == 1.0).all():  # whose order beyond two of them does not matter
+    if (rises == 1.0).all():  # then two kinks are enough, and no sort is needed
         at = round(start)
         found = np.partition(kinks, [at - 1, at])
         return float(found[at - 1]), float(found[at])
@@ -77,7 +77,7 @@ def best_intercept(decisions: np.ndarray, examples: Examples) -> tuple[float, fl
 
 
 def _root(decisions: np.ndarray, examples: Examples) -> tuple[float, float]:
-    """Find where the slope of a loss is zero: of the ends of a flat part, both."""
+    """Find where the slope of the mean loss is zero: both ends of a flat part."""
     label, signed, loss = examples
 
     def fall(shift: float) -> float:  # does not rise with the shift
@@ -85,7 +85,7 @@ def _root(decisions: np.ndarray, examples: Examples) -> tuple[float, float]:
         total = float(each.sum())
         return total if abs(total) > decisions.size * _EPS * np.abs(each).sum() else 0.0
 
-    def end(sign: float) -> float:  # where the slope has a sign, next to where it has not
+    def end(sign: float) -> float:  # a shift beyond the root on one side
         step = 1.0
         for _ in range(_DOUBLINGS):
             if sign * fall(sign * step) < 0.0:
@@ -95,7 +95,7 @@ def _root(decisions: np.ndarray, examples: Examples) -> tuple[float, float]:
 
     low, high = end(-1.0), end(1.0)
     if not fall(low) > 0.0 > fall(high):
-        return math.nan, math.nan  # decisions that have run away leave no number
+        return math.nan, math.nan  # decisions that have diverged have no root
     root = float(brentq(fall, low, high, xtol=1e-300, rtol=4 * _EPS, maxiter=500))
     least = 1e-7 * (1.0 + abs(root))
     ends = []
@@ -112,7 +112,7 @@ def _root(decisions: np.ndarray, examples: Examples) -> tuple[float, float]:
 
 
 def longest_image(largest: float, kernel_offset: float, rounding: np.ndarray | float) -> float:
-    """No ``φ(x_i)`` is longer, the constant feature left out.
+    """Bound the largest ``‖φ(x_i)‖``, the constant feature left out.
 
     Parameters
     ----------
@@ -143,9 +143,9 @@ def _shifted(
     shift: float,
     out: np.ndarray,
 ) -> float:
-    """Write where β goes if decisions are shifted, as far as ``sign · Σ β s`` falls by that.
+    """Write where β goes if decisions are shifted, only where ``sign · Σ β s`` falls by that.
 
-    Returns that sum, as exact as `_mixed` has it.
+    Returns that sum, as exact as that of `_mixed`.
     """
     total = rest = 0.0
     for i in range(beta.size):
@@ -163,7 +163,7 @@ def _shifted(
     return total + rest
 
 
-#: Places of the β of which too much is left, of that of which too little is, and of the next.
+#: Places in ``rows``: of the β whose sum is too large, of that whose is too small, and the next.
 _MORE, _LESS, _NEXT = 0, 1, 2
 
 
@@ -178,7 +178,7 @@ def _leaves_more(
     sums: np.ndarray,
     rows: np.ndarray,
 ) -> bool:
-    """Try a shift, which takes the place of one of the two between which the sum is zero."""
+    """Try a shift for one of the two between which the sum is zero; returns whether for `_MORE`."""
     row = rows[_NEXT]
     sums[row] = _shifted(examples, beta, decisions, sign, shift, betas[row])
     place = _MORE if sums[row] >= 0.0 else _LESS
@@ -192,7 +192,7 @@ def _mixed(
 ) -> tuple[float, float]:
     """Write a share of one β and the rest of another; return ``Σ β s`` and ``Σ |β s|``.
 
-    The first is summed with its rounding errors (Knuth), so that those of the products are left.
+    The first is summed with its rounding errors (Knuth), so that only those of the products remain.
     """
     total = rest = size = 0.0
     for i in range(one.size):

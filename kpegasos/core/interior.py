@@ -24,7 +24,7 @@ from kpegasos.utils.compiled import compiled
 
 #: Share of the way to the nearest bound that a step goes at the most.
 _SHARE = 0.99
-#: No distance to a bound is less: its reciprocal is a number.
+#: No distance to a bound is less, so that its reciprocal is finite.
 _NEAREST = 1e-14
 
 
@@ -34,7 +34,7 @@ class InteriorPoint(NamedTuple):
     Attributes
     ----------
     beta, room : ndarray
-        Distances to both bounds, ``room = 1 − beta``, kept apart for the sake of their digits.
+        Distances to both bounds, ``room = 1 − beta``: both are kept, so that neither loses digits.
     low, high : ndarray
         Multipliers of the bounds, positive.
     gradient : ndarray
@@ -58,7 +58,7 @@ def start(weight: np.ndarray, share: float, spread: float) -> InteriorPoint:
     share : float
         β of all examples.
     spread : float
-        Multipliers are this much larger than the bounds' own, in units of ω.
+        What multipliers exceed their least values, 0 and ω, by, in units of ω.
     """
     beta = np.full(weight.size, share)
     return InteriorPoint(beta, 1.0 - beta, spread * weight, (1.0 + spread) * weight, -weight)
@@ -95,7 +95,7 @@ def inverse_barrier(point: InteriorPoint, out: np.ndarray) -> float:
 def correct(
     point: InteriorPoint, inverse: np.ndarray, slope: np.ndarray, total: float, out: np.ndarray
 ) -> float:
-    """From the predictor's step, what the corrector has on its right-hand side.
+    """Compute the corrector's right-hand side from the predictor's step.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def correct(
     for i in range(out.size):
         beta, room, low, high = point.beta[i], point.room[i], point.low[i], point.high[i]
         step = -inverse[i] * (point.gradient[i] + slope[i])
-        # Those of the multipliers, relative to them, are -1 less these.
+        # Relative steps of the multipliers are -1 - step / beta and -1 + step / room.
         most = max(most, -step / beta, step / room, 1.0 + step / beta, 1.0 - step / room)
     share = 1.0 / most
     after = 0.0
@@ -148,7 +148,7 @@ def move(
     right: np.ndarray,
     target: float,
 ) -> float:
-    """Take the corrector's step as far as the bounds allow; returns how much of it that was.
+    """Take the corrector's step as far as the bounds allow; returns its share that is taken.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ def move(
 def _multiplier_steps(
     beta: float, room: float, low: float, high: float, first: float, step: float, target: float
 ) -> tuple[float, float]:
-    """Corrector's steps of both multipliers, from β's of the predictor and of the corrector."""
+    """Compute the corrector's steps of both multipliers from both steps of β."""
     below = target + first * low * (1.0 + first / beta)
     above = target - first * high * (1.0 - first / room)
     return below / beta - low - low / beta * step, above / room - high + high / room * step

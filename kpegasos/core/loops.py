@@ -55,7 +55,7 @@ from kpegasos.utils import tuning
 from kpegasos.utils.boundary import checked, require_indices, require_range, require_shape
 from kpegasos.utils.compiled import compiled
 
-#: A step that would shrink the iterate to less than this share of it leaves this share.
+#: A step leaves at least this share of the iterate.
 _LEAST_SHARE = 2.0**-40
 
 #: A step that may shrink the iterate by more begins with clock 0: a tick so much smaller than those
@@ -111,8 +111,8 @@ def primal_steps(  # noqa: PLR0915 (written out for the reason above)
     At ``w_t = scale q / (lam k (t - 1))`` each draw pulls by minus the subgradient of its loss:
     with the hinge, by one where it violates the margin, ``y <w_t, x> < 1``.
 
-    With step sizes ``η_t`` other than ``1 / (lam t)`` the iterate shrinks by ``1 - η_t lam``. Then
-    the scale takes up what this differs from ``1 - 1/t`` by.
+    With step sizes ``η_t`` other than ``1 / (lam t)`` the iterate is multiplied by ``1 - η_t lam``,
+    and the scale by the ratio of this to ``1 - 1/t``.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ def primal_steps(  # noqa: PLR0915 (written out for the reason above)
 
 @compiled(fastmath=False, inner=True)
 def _gained(total: float, added: float) -> float:
-    """What a sum has more than before: rounded, as tiles of draws see it."""
+    """Return by how much a sum grows, with its rounding, as tiles of draws do."""
     return (total + added) - total
 
 

@@ -1,4 +1,4 @@
-"""Dual ascent cell by cell: values of the regularisation, for the weights of several folds.
+"""Dual ascent cell by cell; a cell is a value of the regularisation with the weights of a fold.
 
 Neighbouring values have neighbouring solutions: each value of a fold begins at the best multiple of
 the solution before, and the first at zero. Examples of weight zero are held out: they get no
@@ -6,7 +6,7 @@ coefficient, and their margins come with the others.
 
     while (status := follow(path, state, view, sets)) != DONE:
         # NEED_ROWS and ADD_MOVES: see `kpegasos.core.working_sets`
-        # PAUSED: so many sets as were asked for are done
+        # PAUSED: as many sets as were asked for are done
 
 All arrays are modified in place.
 """
@@ -41,13 +41,13 @@ from kpegasos.losses.standard import Hinge
 from kpegasos.utils.boundary import checked, require_indices, require_range, require_shapes
 from kpegasos.utils.compiled import compiled
 
-#: The cell in work, sets of it, sets since the last gain, and sets before the next pause; and how
-#: many positions there are.
+#: Positions in `Path.counts`: the current cell, sets of it, sets since the last gain, and sets
+#: before the next pause; and how many positions there are.
 CELL, CELL_SETS, IDLE, BEFORE_PAUSE, N_PATH_COUNTS = range(5)
-#: Least gap of the cell in work, infinite before it is begun, and its largest dual value times the
-#: number of examples.
+#: Positions in `Path.scalars`: least gap of the current cell, infinite before it is begun, and its
+#: largest dual value times the number of examples.
 GAP, DUAL = 0, 1
-#: Columns of `Path.numbers` behind those of `evaluate_held`, and how many there are.
+#: Columns of `Path.numbers` after those of `evaluate_held`, and how many there are.
 OBJECTIVE, UPPER_BOUND, PROVEN_BOUND, N_SETS, N_NUMBERS = range(5, 10)
 
 _HINGE = Hinge()
@@ -55,13 +55,13 @@ _LIMITS = limits_of(_HINGE)
 _evaluate_held = evaluate_held.__wrapped__
 #: Status code of `follow`, beside those of `ascend`.
 PAUSED = 3
-#: Sets in which neither gap nor dual value of a cell improves, after which the next one is gone on
-#: to; and the least relative gain of a dual value.
+#: Sets without a gain in gap or dual value after which a cell is left; and the least relative gain
+#: of a dual value.
 _IDLE_SETS, _LEAST_GAIN = 160, 1e-9
 
 
 class Path(NamedTuple):
-    """Cells in the order in which they are solved, and what has come of each.
+    """Cells in the order in which they are solved, and their solutions.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class Path(NamedTuple):
     numbers : ndarray of shape (n_cells, 9)
         Of each what `evaluate_held` returns, objective, upper and proven bound, and working sets.
     scalars : ndarray of shape (2,), float64
-    counts : ndarray of shape (5,), int64
+    counts : ndarray of shape (4,), int64
         See `kpegasos.core.path`.
     """
 
@@ -168,7 +168,7 @@ def _check_path(path: Path, state: LoopState, view: KernelView, sets: WorkingSet
 @checked(_check_path)
 @compiled()
 def follow(path: Path, state: LoopState, view: KernelView, sets: WorkingSets) -> int:
-    """Solve the cells of a path, from that in work on.
+    """Solve the cells of a path, from the current one on.
 
     Parameters
     ----------

@@ -1,18 +1,18 @@
-"""Primal and dual objective and the certificate between them, O(n_samples) from margins.
+"""The problem, and its primal objective in O(n_samples) from margins.
 
-The problem, for targets y, weights ``ω`` of mean one and a loss ℓ, is
+For targets y, weights ``ω`` of mean one and a loss ℓ it is
 
     P(w) = lam/2 ‖w‖² + (1/m) Σ ω_i ℓ(f(x_i), y_i),    f(x) = <w, φ(x)>,
 
-with the hinge ``max(0, 1 − y_i f(x_i))`` and labels ``y = ±1`` unless told otherwise. For any
+by default with the hinge ``max(0, 1 − y_i f(x_i))`` and labels ``y = ±1``. Then for any
 ``β ∈ [0, 1]^m`` with ``w_β = (1/(lam m)) Σ β_i ω_i y_i φ(x_i)``, weak duality says
 
     D(β) = (1/m) Σ ω_i β_i − lam/2 ‖w_β‖²  ≤  min P,
 
 so ``P(w) − D(β)`` bounds the suboptimality of w from above. Pegasos iterates are combinations
-``w = Σ c_j ω_j y_j φ(x_j)`` with ``c ≥ 0``, hence ``β = lam m c`` costs nothing, once it is scaled
-into the box. `kpegasos.core.certificate` has the same for other losses, and with rounding;
-`kpegasos.core.free_intercept` has it with a free intercept.
+``w = Σ c_j ω_j y_j φ(x_j)`` with ``c ≥ 0``, so that ``β = lam m c``, scaled into the box, costs
+nothing. `kpegasos.core.certificate` computes D, for other losses too, and with rounding;
+`kpegasos.core.free_intercept` does so with a free intercept.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Problem(NamedTuple):
     free_intercept : bool
         Whether decisions have an intercept that is not regularised.
     offset : float
-        Of a regression: what was taken off the targets, and is added to the intercept.
+        In regression, what was subtracted from the targets and is added to the intercept.
     """
 
     y: np.ndarray
@@ -75,7 +75,7 @@ class Problem(NamedTuple):
 
     @property
     def radius(self) -> float:
-        """No optimal w is longer: ``lam ‖w*‖² ≤ P(0)`` by duality; ``1 / sqrt(lam)`` with hinge.
+        """Bound on ``‖w*‖``, as ``lam ‖w*‖² ≤ P(0)`` by duality; ``1 / sqrt(lam)`` with the hinge.
 
         ICML 2007, Theorem 1, for any loss.
         """
@@ -112,8 +112,8 @@ def make_problem(
         See `kpegasos.losses`.
     free_intercept : bool, default=False
         Whether decisions are ``<w, φ(x)> + b`` with a b that is not regularised, as in SVC. It
-        needs kernel rows with an ``intercept_scaling``: Pegasos' steps, and those of dual ascent,
-        are of the constant feature.
+        needs kernel rows with a positive ``intercept_scaling``, as steps of Pegasos and of dual
+        ascent use the constant feature.
 
     Returns
     -------
@@ -122,9 +122,10 @@ def make_problem(
     Raises
     ------
     ValueError
-        If the labels are not of two classes, or all the same with a free intercept; if a weight is
-        not positive and finite, both or neither of ``lam`` and ``C`` are given, or the one that is
-        is no positive finite number.
+        If the labels are not of two classes, or all the same with a free intercept; if a weight,
+        ``lam`` or ``C`` is not positive and finite; or unless exactly one of these two is given.
+    TypeError
+        If ``loss`` is no loss.
 
     Examples
     --------
@@ -210,7 +211,7 @@ def _checked_weight(sample_weight: Any, n_samples: int) -> np.ndarray:
 
 
 def lam_of_c(C: float, total: float, n_samples: int, name: str = "sample_weight") -> float:
-    """SVC's ``1 / (C · Σ weights)``; 1 for a problem without examples, which is not trained.
+    """Compute ``1 / (C · Σ weights)``; 1 for a problem without examples, which is not trained.
 
     Parameters
     ----------
@@ -219,17 +220,17 @@ def lam_of_c(C: float, total: float, n_samples: int, name: str = "sample_weight"
         Sum of the weights.
     n_samples : int
     name : str, default="sample_weight"
-        What the weights are called.
+        Name of the weights in an error.
 
     Raises
     ------
     ValueError
-        If it leaves no room for its square.
+        If C times the mean weight leaves no room for its square.
     """
     if total == 0.0:
         return 1.0
     mean = C * (total / n_samples)
-    # Twice, as the mean of equal weights may be rounded.
+    # The factors of 2 are for the rounding of the mean of equal weights.
     if not SMALLEST / 2 <= mean <= 2 * LARGEST:
         raise ValueError(
             f"C times the mean of {name} must be between {SMALLEST:g} and {LARGEST:g}, "

@@ -63,7 +63,7 @@ OBJECTIVE, DUAL_BOUND, GAP, RELATIVE_GAP, ROUNDING, N_STEPS, STATUS, FIRST_RECOR
     range(9)
 )
 N_NUMBERS = 9
-#: Of records: those of `kpegasos.solvers.result.Record`.
+#: Columns of records: those of `kpegasos.solvers.result.Record`.
 N_COLUMNS = 12
 #: Most records of an ascent; a longer one is `LEFT`.
 MOST_ROUNDS = 12
@@ -82,20 +82,20 @@ class SmallPairs(NamedTuple):
     rounding : ndarray of shape (n_samples,)
         The value of examples i and j is off by ``rounding[i] + rounding[j]`` at the most.
     evaluations : ndarray of shape (n_pairs,), int64
-        Kernel values that each pair counts: the first has those of the matrix.
+        Kernel values that each pair counts: those of the matrix count for the first.
     members, label, signed : ndarray of shape (n_members,)
         Examples of all pairs, pair by pair, their labels ±1, and these times their weights.
     ends : ndarray of shape (n_pairs + 1,), int64
         Where each pair begins, and the last ends.
     lam : ndarray of shape (n_pairs,)
     key : ndarray of shape (n_pairs,), uint64
-        Of the index streams.
+        Keys of the index streams.
     kind : ndarray of shape (n_pairs,), int64
         Row of the tables below: pairs of the same size are of a kind.
     points : ndarray of shape (n_kinds, n_points), int64
         Checkpoints; the last is repeated.
     uniform : bool
-        Whether each draw is made by itself.
+        Whether draws are independent; else each epoch is a permutation.
     average : int
         -1, 0 or 1: the last iterate, the weighted or the uniform average.
     tol : float
@@ -174,7 +174,7 @@ class _Run(NamedTuple):
 
 @compiled(fastmath=False, inner=True)
 def _evaluate(run: _Run, state: LoopState, iterate: Iterate, into: _Evaluated) -> bool:
-    """Evaluate an iterate and raise the dual bounds; returns whether nothing is wrong."""
+    """Evaluate an iterate and raise the dual bounds; returns whether it is finite and possible."""
     lam, bounds, coef = run.lam, run.bounds, into.coef
     norm, of_loss, of_norm, _, number = _evaluate_held(
         state, run.examples, iterate, run.rounding, run.largest, _LIMITS, coef, into.margins
@@ -456,8 +456,8 @@ def run_pairs(
     most : int
         Steps of a call at the most; where these are fewer than planned, runs are `CUT`.
     sets : ndarray of shape (n_kinds, 4), int64, or None
-        If dual ascent follows, of one round if steps are cut: examples of a working set, sets of a
-        round, rows that may be held, and asked for at a time. None has nothing of it compiled.
+        For dual ascent afterwards, one round of it if steps are cut: examples of a working set,
+        sets of a round, rows that may be held, and asked for at a time. With None there is none.
 
     Returns
     -------

@@ -52,9 +52,8 @@ SCALE, CLOCK, SQUARED_NORM, SIZE, LARGEST_SIZE = 0, 1, 2, 3, 4
 STEPS, BATCH_OFFSET, ROW_HITS, INHERITED = 0, 1, 2, 3
 #: `BATCH_OFFSET` of a batch whose margins have not been tested yet.
 UNTESTED = -1
-#: Below this scale, or above its reciprocal, it is absorbed by the state: long before anything
-#: underflows, since ``clock_t − clock_r`` of late steps cancels when the scale has fallen far since
-#: the clock began.
+#: A scale below this, or above its reciprocal, is absorbed by the state: long before anything
+#: underflows, since ``clock_t − clock_r`` of late steps cancels once the scale has fallen far.
 SMALLEST_SCALE = 2.0**-10
 AVERAGES = ("weighted", "uniform", "suffix", None)
 
@@ -89,10 +88,10 @@ class LoopState(NamedTuple):
         Images of both sums. An empty ``stamped_image`` is not maintained.
     scalars : ndarray of shape (5,), float64
         Scale, clock, squared norm of ``q`` (kept only with the projection), the weighted sum of
-        ``alpha`` without signs, and the largest that this has been.
+        ``|alpha|``, and the largest that this has been.
     counters : ndarray of shape (4,), int64
-        Steps done, position inside the current batch, row hits, and how many additions have rounded
-        as much as the image that the run began with.
+        Steps done, position inside the current batch, row hits, and the rounding of the image that
+        the run began with, as a number of additions.
     pulls : ndarray of shape (batch_size,), float64
         What the draws of the current batch add to their coefficients, before the step size.
     """
@@ -112,9 +111,9 @@ class Examples(NamedTuple):
     Parameters
     ----------
     label : ndarray of shape (n_samples,), float64
-        Labels ±1; the numbers to be met, if the loss is one of regression.
+        Labels ±1, or the targets of a regression.
     signed : ndarray of shape (n_samples,), float64
-        Weights times directions: times the labels, or as they are in regression.
+        Weights times labels; in regression the weights.
     loss : Loss, default=Hinge()
     """
 
@@ -134,7 +133,7 @@ class LoopParameters(NamedTuple):
     clock_over_t : bool
         Whether the clock adds ``scale / t`` instead of ``scale``.
     radius : float, default=inf
-        Of the ball that the projection is onto.
+        Radius of the ball of the projection.
     rates : ndarray of shape (n_rates,), default=empty
         Step sizes times ``lam`` from step ``first_rate`` on; ``1 / t`` if there are none.
     first_rate : int, default=1
@@ -251,11 +250,11 @@ class State:
     whole : bool
         False once an error has come in the middle of a step.
     image_kind : str
-        What the image is, as the rows say: ``"margins"`` or ``"vector"``.
+        What the image is: ``"margins"`` or ``"vector"``.
     free_intercept : bool
         Whether the dual values are of a problem with a free intercept.
     suffix_snapshots : dict
-        Step to the sums of counts and of images up to there, for the suffix average.
+        Maps a step to the sums of counts and of images up to it, for the suffix average.
     """
 
     loop: LoopState
@@ -280,7 +279,7 @@ class State:
         Raises
         ------
         ValueError
-            If one is of another kind.
+            If one has another shape or dtype, or a counter is negative.
         """
         fresh = new_state(0, 0, PegasosOptions(), self.lam, 0).loop
         for name, array, own in zip(LoopState._fields, self.loop, fresh, strict=True):
@@ -298,7 +297,7 @@ class State:
         return self.loop.counters.item(STEPS)
 
     def iterates(self) -> list[Iterate]:
-        """Return the last iterate, and the average that is returned if that is another."""
+        """Return the last iterate, and the average if there is one."""
         scale, clock, *_ = self.loop.scalars.tolist()
         t, options, average = self.steps, self.options, self.options.average
         unit, largest_clock = 1.0 / (self.lam * options.batch_size), clock
@@ -317,7 +316,7 @@ class State:
         return [last, Iterate(weight * clock, weight, largest_clock, *prefix)]
 
     def take_suffix_snapshot(self) -> None:
-        """Keep the sums up to a power of two; only the last two can be asked for."""
+        """Keep the sums up to this step, a power of two; only the last two are needed."""
         loop, steps = self.loop, self.steps
         clock = loop.scalars[CLOCK]
         image = clock * loop.image - loop.stamped_image if loop.image.size else np.empty(0)
@@ -346,7 +345,7 @@ def combine(
         out[j] = combined
 
 
-#: Of an iterate without a prefix.
+#: The prefix of an iterate that has none.
 _NOTHING = np.empty(0)
 
 
@@ -356,9 +355,9 @@ class Iterate(NamedTuple):
     Attributes
     ----------
     plain, stamped : float
-        What plain and stamped sums are multiplied by.
+        Factors of the plain and the stamped sums.
     largest_clock : float
-        No stamp has been larger.
+        Bound on the clock of every stamp.
     prefix_coefs, prefix_image : ndarray
         Sums of counts and of images up to the step where a suffix begins, or empty.
     """

@@ -1,7 +1,7 @@
 """Step rules: the sizes ``η_t`` of the steps.
 
 Pegasos' own, ``1 / (lam t)``, needs no rule: `primal_steps` has it in closed form, as counts. Any
-other is a function of the number of the step. ``w ← (1 - η_t lam) w + η_t · (pull of the batch)``.
+other is a function of the step's number; ``w ← (1 - η_t lam) w + η_t · (pull of the batch)``.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class DelayedInverse:
     """
 
     def __call__(self, t: np.ndarray, lam: float) -> np.ndarray:
-        """Return sizes ``η_t``; the first is cut to ``1 / lam``, which it is."""
+        """Return sizes ``η_t``; the first is ``1 / lam``."""
         return 2.0 / (lam * (t + 1.0))
 
 
@@ -107,7 +107,7 @@ def check_step(step: Any) -> Any:
 
 
 def rates_of(step: Callable[..., Any], first: int, n_steps: int, lam: float) -> np.ndarray:
-    """``η_t lam`` of some steps.
+    """Compute ``η_t lam`` of some steps.
 
     Parameters
     ----------
@@ -124,8 +124,8 @@ def rates_of(step: Callable[..., Any], first: int, n_steps: int, lam: float) -> 
     Raises
     ------
     ValueError
-        If the rule takes no array, or a size is not positive, or would turn the iterate round:
-        ``η_t lam > 1``.
+        If the rule fails for an array, or returns a wrong shape or a size that is not positive or
+        above ``1 / lam``.
     """
     numbers = np.arange(first, first + n_steps)
     try:
@@ -140,7 +140,7 @@ def rates_of(step: Callable[..., Any], first: int, n_steps: int, lam: float) -> 
         raise ValueError(
             f"step must return a size for each of {n_steps} steps, got shape {sizes.shape} instead"
         )
-    # A copy: what may not be written to would be another type, and compiled for by itself.
+    # A copy: a read-only array is another type, for which loops would be compiled again.
     rates = np.array(np.broadcast_to(sizes * lam, numbers.shape))
     wrong = ~((rates > 0.0) & (rates <= 1.0 + _ROUNDING))
     if wrong.any():

@@ -37,7 +37,7 @@ from kpegasos.utils.threads import in_ranges
 
 
 def _prefetch_in_python(array: Any, index: int) -> None:
-    """Nothing to gain."""
+    """Do nothing."""
 
 
 def _prefetch(typing: Any, array: Any, index: Any) -> Any:
@@ -71,8 +71,8 @@ class KernelView(NamedTuple):
     ``kernel_offset`` is added to every kernel value (the constant feature). ``ticks[slot]`` is the
     step at which the row was last used, or ``-1 - step`` of its arrival while it is unused.
 
-    Of values in float64, ``wide``, and in float32, ``narrow``, one is empty: views are of one type,
-    and no loop is compiled twice.
+    Values are in ``wide``, float64, or in ``narrow``, float32; the other is empty. So views are of
+    one type, and no loop is compiled twice.
     """
 
     wide: np.ndarray
@@ -509,16 +509,16 @@ def add_rows_together(
     image: np.ndarray,
     stamped_image: np.ndarray,
 ) -> None:
-    """Add multiples of some kernel rows to an image, and others to its stamped twin.
+    """Add some kernel rows, times increments, to an image, and times stamps to its stamped twin.
 
     Parameters
     ----------
     values : ndarray of shape (n_rows, n_samples), float32 or float64
         Kernel rows that are kept.
     work : ndarray of shape (n_others, n_samples), of the same dtype
-        Others.
+        Other kernel rows.
     rows : ndarray of shape (n_added,), int64
-        Which to add, in this order: of those kept, or ``-1 - k`` for number k of the others.
+        Which to add, in this order: rows of ``values``, or ``-1 - k`` for row k of ``work``.
     increments, stamps : ndarray of shape (n_added,), float64
         Their multiples.
     offset : float

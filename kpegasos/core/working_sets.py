@@ -1,9 +1,9 @@
 """Dual ascent over working sets: which examples move together, and by how much.
 
-A working set are the examples that a better model would most like to draw to the positive side,
-and as many for the negative side, as in SVMs with an unpenalised intercept (Joachims 1998). Half
-of the set before stays for one more turn. One-sided sets stall: kernel values have a common part,
-and a set that may only push one way overshoots.
+A working set has the examples whose decisions should rise most, and as many whose decisions should
+fall, as in SVMs with an unpenalised intercept (Joachims 1998). The newer half of a set stays in the
+next. One-sided sets stall: kernel values have a common part, and a set that may only push one way
+overshoots.
 
 Rows cost more than sets. So a set is taken from examples whose rows have been asked for before, as
 long as these violate optimality about as much as the worst of all, and rows are asked for many at a
@@ -82,7 +82,7 @@ class WorkingSets(NamedTuple):
         Examples whose rows are asked for: the members, and others that will soon be, if there is
         room for their rows.
     ahead : ndarray of shape (n_ahead,), int64
-        These others: rows that are new are asked for so many at a time.
+        These others; new rows are asked for as many at a time.
     seen : ndarray of shape (n_samples,), bool
         Which examples have been asked for.
     counts : ndarray of shape (6,), int64
@@ -91,7 +91,7 @@ class WorkingSets(NamedTuple):
     hessian : ndarray of shape (size, size), float64
         That of the set, in its first rows and columns, times ``lam · n_samples``.
     scalars : ndarray of shape (1,), float64
-        Relative gap at which `ascend` leaves the sets that are left.
+        Relative gap at which `ascend` ends before its last set.
     adds : bool
         Whether `ascend` adds the moves to the margins itself, without ``ADD_MOVES``.
     """
@@ -191,8 +191,8 @@ def ascend(
 ) -> int:
     """Choose and solve ``sets.counts[LEFT]`` working sets, one after the other.
 
-    ``state.alpha`` holds the dual variables β, and ``w = q / (lam · n_samples)``. After
-    the first set fewer do, where the relative gap is as small as ``sets.scalars[ENOUGH]``.
+    ``state.alpha`` holds the dual variables β, and ``w = q / (lam · n_samples)``. It ends early
+    where the relative gap after a set is at most ``sets.scalars[ENOUGH]``.
 
     Parameters
     ----------
@@ -275,7 +275,7 @@ def add_moves(state: LoopState, view: KernelView, sets: WorkingSets) -> None:
 def relative_gap(
     alpha: np.ndarray, image: np.ndarray, examples: Examples, to_margin: float
 ) -> float:
-    """Return the relative duality gap of the iterate, as its margins say."""
+    """Return the relative duality gap of the iterate, from its margins."""
     gap, _ = gap_and_dual(alpha, image, examples, to_margin)
     return gap
 
@@ -308,7 +308,7 @@ def _choose(
     examples: Examples,
     to_margin: float,
 ) -> bool:
-    """Choose the next set; returns whether its rows are held, and else which rows are wanted."""
+    """Choose the next set and the rows that are wanted; returns whether the set's rows are held."""
     # Arrays, since for a view with other values all would be compiled once more.
     n, size, counts, seen = image.size, sets.members.size, sets.counts, sets.seen
     rising, falling = np.empty(n), np.empty(n)
@@ -379,7 +379,7 @@ def _keep_half(members: np.ndarray, n_members: int, hessian: np.ndarray) -> int:
 
 @compiled(inner=True)
 def _number(has: np.ndarray, members: np.ndarray, n_members: int) -> int:
-    """Return how many members lack what others have."""
+    """Count the members of which ``has`` is false."""
     number = 0
     for a in range(n_members):
         number += not has[members[a]]
@@ -446,8 +446,8 @@ _BLOCK = 64
 def choose_largest(keys: np.ndarray, chosen: np.ndarray, begin: int, end: int) -> tuple[int, float]:
     """Put the indices of the largest keys into ``chosen[begin:end]``, but for minus infinity.
 
-    Nothing is checked. Returns where they end, and the sum of the
-    keys that are positive. Of equal keys the first are chosen.
+    Nothing is checked. Returns where they end, and the sum of the keys that are positive. Of equal
+    keys the first are chosen.
     """
     number = min(end - begin, keys.size)
     if number <= 0:
@@ -490,7 +490,7 @@ def _threshold(keys: np.ndarray, number: int) -> float:
 
 @compiled(inner=True)
 def _reaches(keys: np.ndarray, least: float) -> bool:
-    """Return whether one of some keys is so large: without a branch, and so in vectors."""
+    """Check whether a key is as large; without a branch, so that it is vectorised."""
     number = 0
     for i in range(keys.size):
         number += keys[i] >= least
