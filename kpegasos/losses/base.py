@@ -101,8 +101,8 @@ _METHODS: dict[str, list[str]] = {
 def check_loss(loss: Any) -> Any:
     """Return a loss that can be compiled into loops.
 
-    The methods of a class from outside the package are asked at some decisions, of a
-    classification loss for both labels; of a regression loss `make_problem` has the targets.
+    The methods of a class from outside the package are tried at some decisions: of a classification
+    loss here, for both labels; of a regression loss by `make_problem`, which has the targets.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ def for_loops(loss: Any) -> Any:
 
 
 def _constants(member: Any) -> tuple[Any, ...]:
-    """Return numbers outside of a method that it uses, which are constants to the compiler."""
+    """Return the global numbers that a method uses, which are constants to the compiler."""
     function = member.fget if isinstance(member, property) else member
     if not isinstance(function, FunctionType):
         return ()
@@ -237,7 +237,7 @@ def _of_each(function: Any, loss: Any, *columns: Any) -> np.ndarray:
 
 
 def bests(loss: Any, betas: Any, decisions: Any, targets: Any, curvatures: Any) -> np.ndarray:
-    """Maximisers of the dual in each coordinate alone.
+    """Return the maximisers of the dual in each coordinate separately.
 
     Parameters
     ----------
@@ -278,7 +278,7 @@ def pulls(loss: Any, decisions: Any, targets: Any) -> np.ndarray:
 # are the same at ``beta = pull``; where that holds at all pairs of decisions, the loss is convex.
 
 _DECISIONS = (-30.0, -3.0, -1.0, -0.4, 0.0, 0.3, 1.0, 2.0, 30.0)
-#: Decisions on both sides of a number that is to be predicted.
+#: Decisions around the target of a regression, relative to it.
 _AROUND = (-3.0, -0.5, 0.0, 1.0)
 #: Decisions up to this size are met in every fit, so that losses have to be finite there.
 _USUAL = 1.0
@@ -363,7 +363,7 @@ class _Probe:
     def _check_gains(
         self, decision: float, value: float, pull: float, gains: dict[float, float]
     ) -> None:
-        """Return the inequality at all coefficients, and the equality at that of the decision."""
+        """Check the inequality at all coefficients, and the equality at that of the decision."""
         for beta, gain in gains.items():
             most = value + beta * self._direction * decision
             slack = _ROUNDING * (1.0 + value + abs(beta * decision) + abs(most))
@@ -378,7 +378,7 @@ class _Probe:
     def _check_best(
         self, decision: float, beta: float, curvature: float, gains: dict[float, float]
     ) -> None:
-        """That no coefficient is better than the best."""
+        """Check that no coefficient is better than the best."""
         found = self._of(self._loss.best, beta, decision, curvature)
         more = f", beta {beta:g}, curvature {curvature:g}"
         self._check_bounds("best", decision, found)

@@ -1,6 +1,6 @@
 """Losses by name.
 
-Of labels the hinge of the paper and its smoother relatives; of numbers those of support vector
+For labels the hinge of the paper and its smoother relatives; for numbers those of support vector
 regression, and Huber's.
 """
 
@@ -39,7 +39,7 @@ class Hinge(NamedTuple):
         return beta
 
     def best(self, beta: float, decision: float, target: float, curvature: float) -> float:
-        """Return the maximum of a parabola in [0, 1], or of a line where there is no curvature."""
+        """Return the maximiser of a parabola in [0, 1], or of a line if there is no curvature."""
         slope = 1.0 - target * decision
         if curvature > 0.0:
             return min(1.0, max(0.0, beta + slope / curvature))
@@ -61,7 +61,7 @@ def _is_hinge(loss):  # type: ignore[no-untyped-def]
 
 
 def by_loss(of_hinge: Any, of_any: Any) -> Any:
-    """Make a function of a loss that is one of two: the hinge has its own, for compiled callers."""
+    """Make a function with a form for the hinge and one for other losses, for compiled callers."""
 
     def function(loss: Any, *others: Any) -> Any:
         return (of_hinge if is_hinge(loss) else of_any)(loss, *others)
@@ -98,7 +98,7 @@ class SquaredHinge(NamedTuple):
         return 0.0, math.inf, 1.0 - 0.5 * beta, 0.5
 
     def best(self, beta: float, decision: float, target: float, curvature: float) -> float:
-        """Return the maximum of a parabola over β ≥ 0."""
+        """Return the maximiser of a parabola over β ≥ 0."""
         slope = 1.0 - target * decision - 0.5 * beta
         return max(0.0, beta + slope / (curvature + 0.5))
 
@@ -142,7 +142,7 @@ class SmoothedHinge(NamedTuple):
         return 0.0, 1.0, 1.0 - self.width * beta, self.width
 
     def best(self, beta: float, decision: float, target: float, curvature: float) -> float:
-        """Return the maximum of a parabola in [0, 1]."""
+        """Return the maximiser of a parabola in [0, 1]."""
         slope = 1.0 - target * decision - self.width * beta
         return min(1.0, max(0.0, beta + slope / (curvature + self.width)))
 
@@ -262,8 +262,8 @@ class EpsilonInsensitive(NamedTuple):
         return 0.0, 0.0, 0.0, 0.0
 
     def best(self, beta: float, decision: float, target: float, curvature: float) -> float:
-        """Return the maximum of two parabolas that meet at 0, in [-1, 1]."""
-        # The same from b = 0 on: slopes there to either side, for the other coordinates' sake.
+        """Return the maximiser of two parabolas that meet at 0, in [-1, 1]."""
+        # The slopes at b = 0 are this less epsilon to the right, and plus epsilon to the left.
         slope = target - decision + curvature * beta
         if slope > self.epsilon:
             rise = slope - self.epsilon
@@ -318,7 +318,7 @@ class SquaredEpsilonInsensitive(NamedTuple):
         return 0.0, 0.0, 0.0, 0.0
 
     def best(self, beta: float, decision: float, target: float, curvature: float) -> float:
-        """Return the maximum of two parabolas that meet at 0."""
+        """Return the maximiser of two parabolas that meet at 0."""
         slope = target - decision + curvature * beta
         if slope > self.epsilon:
             return (slope - self.epsilon) / (curvature + 0.5)
@@ -382,7 +382,7 @@ class Huber(NamedTuple):
         return -self.delta, self.delta, target - beta, 1.0
 
     def best(self, beta: float, decision: float, target: float, curvature: float) -> float:
-        """Return the maximum of a parabola in ``[-delta, delta]``."""
+        """Return the maximiser of a parabola in ``[-delta, delta]``."""
         slope = target - decision - beta
         return min(self.delta, max(-self.delta, beta + slope / (curvature + 1.0)))
 
@@ -413,8 +413,8 @@ def make_loss(loss: Any, *, regression: bool, epsilon: float | None = None) -> A
     regression : bool
         Which kind it has to be.
     epsilon : float, default=None
-        Parameter of a loss that is given by name: the width of a tube, Huber's ``delta``; that of
-        the loss if None.
+        Parameter of a loss that is given by name: the width of a tube, Huber's ``delta``; the
+        default of the loss if None.
 
     Raises
     ------

@@ -43,16 +43,16 @@ def linear_history(
     iterates : iterable of tuple
         ``(t, last)``, ``(t, last, average)`` or ``(t, last, average, alpha)``, such as
         `linear_iterates` yields, with increasing step numbers t and vectors of shape
-        (n_features,). Without an average the last iterate stands for it. Of ``alpha``, of shape
-        (n_samples,), comes the dual bound: any numbers make one that is true, and how often each
-        example violated makes a good one.
+        (n_features,). Without an average the last iterate stands for it. The dual bound comes from
+        ``alpha``, of shape (n_samples,): any numbers give a valid one, and how often each example
+        violated gives a good one.
     X : ndarray or sparse matrix of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
         Labels -1 and +1.
     lam : float
         Regularisation λ > 0.
     batch_size : int, default=1
-        Draws of one step, which make epochs of steps.
+        Draws of one step, by which epochs are counted.
     checkpoints : {"log", "epoch", "auto"}, sequence of int or None, default="log"
         Steps to record, as those of `kpegasos.pegasos`; the last iterate always is.
     loss : callable, default=None
@@ -171,10 +171,10 @@ def _steps(iterates: Any, size: int, n_samples: int) -> Iterator[Iterates]:
     Raises
     ------
     ValueError
-        If there is something else in it.
+        If one is none, or steps do not increase.
     """
     before = 0
-    # What is no sequence is refused as a tuple would be that is none.
+    # A value that is no sequence is refused like an element that is no tuple.
     for came in iterates if np.iterable(iterates) else [iterates]:
         try:
             step = _step(came, size, n_samples)

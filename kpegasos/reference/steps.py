@@ -1,9 +1,9 @@
-"""The steps of Pegasos, slow and in sight, and the draws of the compiled solver.
+"""The steps of Pegasos, slow and readable, and the draws of the compiled solver.
 
 `linear_iterates` is ICML 2007, Fig. 1 and MPB 2011, Figs. 1 and 2; `kernel_iterates` is MPB 2011,
-Fig. 3, with its slips mended: each example in the sum has its own label, and the margin is that of
-``w_t``. Given the draws of `index_stream` both make the same counts as `kpegasos.pegasos`, and the
-same iterates to rounding.
+Fig. 3, with its misprints corrected: each example in the sum has its own label, and the margin is
+that of ``w_t``. Given the draws of `index_stream` both make the same counts as `kpegasos.pegasos`,
+and the same iterates to rounding.
 
 References
 ----------
@@ -89,7 +89,7 @@ def linear_iterates(
         Project onto the ball of radius ``1/sqrt(lam)`` after each step.
     start : array-like of shape (n_features,), default=None
         ``w_1``, of norm up to ``1/sqrt(lam)`` (ICML 2007, Fig. 1); zeros if None. The first step
-        multiplies it by ``1 - 1/1``, so it matters only for what that step draws.
+        multiplies it by ``1 - 1/1``, so it decides only which of that step's draws violate.
 
     Yields
     ------
@@ -291,8 +291,8 @@ def index_stream(
     Parameters
     ----------
     n_samples : int
-        Those of a pair of several classes are numbered class by class, or as in X with
-        "contiguous" of a linear estimator.
+        Those of a pair of several classes are numbered class by class; in a linear estimator with
+        "contiguous" as in X.
     n_draws : int
         Steps times ``batch_size``.
     sampling : {"permutation", "uniform", "contiguous"} or callable, default="permutation"
@@ -332,7 +332,7 @@ def checked_features(X: Any, y: np.ndarray) -> Any:
     Raises
     ------
     ValueError
-        If they are none.
+        If they are not finite, are too large, or have other rows.
     """
     X = canonical_rows(X)
     check_magnitude(X)
@@ -349,7 +349,7 @@ def checked_kernel_values(K: ArrayLike, y: np.ndarray) -> np.ndarray:
     Raises
     ------
     ValueError
-        If they are none.
+        If they have another shape, are not finite, or are too large.
     """
     K = as_array("K", K)
     if K.shape != (y.size, y.size):

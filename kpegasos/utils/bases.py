@@ -1,6 +1,6 @@
 """scikit-learn's bases of estimators; the stub beside this file has their types.
 
-scikit-learn has none, and of a class whose base has no type a checker allows every attribute.
+scikit-learn has no types, and a checker allows every attribute of a class whose base has none.
 Callbacks exist where scikit-learn has `sklearn.callback` (1.9), with a method that begins a fit.
 """
 

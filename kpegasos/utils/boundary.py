@@ -17,7 +17,7 @@ from kpegasos.utils.validation import canonical_rows, shown
 
 
 def checked(check: Callable[..., None]) -> Callable[[Any], Any]:
-    """Have a check called with the arguments of a compiled function before it is.
+    """Call a check with the arguments of a compiled function before the function.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def checked_vectors(name: str, vectors: Any, shape: tuple[int, int]) -> Any:
 def require_numbers(
     name: str, array: Any, shape: tuple[int, ...] | None, kinds: str = "biuf"
 ) -> Any:
-    """Return an array of a shape and of numbers of some kinds; None stands for any vector.
+    """Return an array of a shape and of numbers of some kinds; with None any vector.
 
     Raises
     ------

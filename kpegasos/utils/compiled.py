@@ -8,12 +8,12 @@ belongs, and an edit compiles anew what it may change.
 Numba's index also names a file before that is written, and trusts whatever bytes it finds there.
 `_Files` takes the place of index and files, each of which is whole or not there at all.
 
-What is compiled elsewhere, or for types from elsewhere, such as somebody's own view of rows, is not
-kept on disk.
-Their sources are not in the digest, and a process that cannot import them could not read the cache.
+What is compiled elsewhere, or for types from elsewhere, such as a user's own view of rows, is not
+kept on disk: its sources are not in the digest, and a process that cannot import them could not
+read the cache.
 
-Names of numba that are not public stand in this file alone; the numbas that the package asks for
-have them.
+Names of numba that are not public stand in this file alone; the versions of numba that the package
+asks for have them.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def shared(function: Any) -> Any:
 
 
 def _room_of(kind: Any) -> str:
-    """Return the room of a function or class; nothing for one from elsewhere."""
+    """Return the room of a function or class; an empty string for one from elsewhere."""
     package, room, *_ = f"{kind.__module__}..".split(".")
     return room if package == "kpegasos" else ""
 
@@ -174,7 +174,7 @@ class _Part(JITCodeLibrary):
 
     @property
     def codegen(self) -> Any:
-        """Who sets the environment of the code that is there."""
+        """What sets the environment of code; for a part, which has none yet, nothing."""
         return _Nobody if self._is_part else super().codegen
 
     def _set_environments(self) -> None:
@@ -208,7 +208,7 @@ class _Nobody:
 
 
 class _Dispatcher(CPUDispatcher):
-    """A dispatcher that compiles what it calls as a part of it, and says so where that is long."""
+    """A dispatcher that compiles what it calls as a part of it, and prints a line if it is slow."""
 
     targetctx: Any
     part: Callable[[], Any]
@@ -245,7 +245,7 @@ class _Dispatcher(CPUDispatcher):
 
 @contextmanager
 def _whole() -> Iterator[None]:
-    """Keep Ctrl-C back until the end: a numba that is broken off compiles nothing any more."""
+    """Delay Ctrl-C until the end: once interrupted, numba compiles nothing any more."""
     main = threading.current_thread() is threading.main_thread()
     handler = signal.getsignal(signal.SIGINT) if main else None
     if not callable(handler):  # ignored, or not installed from Python: leave it
@@ -263,7 +263,7 @@ def _whole() -> Iterator[None]:
 
 @contextmanager
 def _heralded() -> Iterator[None]:
-    """Print that numba compiles, if that takes longer than nobody would notice."""
+    """Print that numba compiles, if that takes noticeably long."""
     timer = threading.Timer(_SILENT, _tell)
     timer.daemon = True
     if _may_tell():
@@ -274,7 +274,7 @@ def _heralded() -> Iterator[None]:
         timer.cancel()
 
 
-#: Seconds of compiling that nobody is told of.
+#: Seconds of compiling that are not reported.
 _SILENT = 1.0
 
 
@@ -287,7 +287,7 @@ def _tell() -> None:
 
 
 def _may_tell() -> bool:
-    """Check whether somebody reads: not of a worker process, nor where the environment says so."""
+    """Check whether to print: not in a worker process, nor where ``KPEGASOS_QUIET`` is set."""
     return (
         os.environ.get("KPEGASOS_QUIET", "0") in ("", "0")
         and multiprocessing.current_process().name == "MainProcess"
@@ -325,7 +325,7 @@ def _say_that_nothing_is_kept() -> None:
 
 
 class _SourceCache:
-    """What numba asks of the cache of one function, for types of the rooms that it is made of."""
+    """The cache of one function, as numba asks for it, for types of the rooms in `SOURCES`."""
 
     def __init__(self, function: Any, room: str) -> None:
         kept = CompileResultCacheImpl(function)
@@ -340,7 +340,7 @@ class _SourceCache:
         if not _are_of(self._rooms, sig):
             return None
         rtsys.initialize(target_context)  # what compiled code calls; a compiler needs more
-        # Written by another version of the package, with types that are no more.
+        # Written by another version of the package, with types that no longer exist.
         with suppress(ImportError, AttributeError, TypeError):
             data = self._files.load(sig)
             return None if data is None else self._rebuild(target_context, data)
@@ -393,7 +393,7 @@ class _Files:
         return None
 
     def save(self, key: Any, data: Any) -> None:
-        """Keep something for a key, and nothing that was made of other sources."""
+        """Keep something for a key, and remove the function's files from other sources."""
         path = self.path(key)
         body = dumps((key, data))
         part = path.with_suffix(f".{uuid.uuid4().hex}.part")
@@ -426,7 +426,7 @@ _SETTINGS = (
 
 
 def _compiler() -> str:
-    """Name the compiler, and how it is set."""
+    """Name the compiler and its settings."""
     settings = [f"{name}={getattr(numba.config, name, None)!r}" for name in _SETTINGS]
     return " ".join((numba.__version__, llvmlite.__version__, *target(), *settings))
 

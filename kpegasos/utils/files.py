@@ -14,7 +14,7 @@ from kpegasos.utils.validation import shown
 
 
 def checked_path(path: str | PathLike[str]) -> Path:
-    """Return what names a file as a path.
+    """Return the name of a file as a path.
 
     Raises
     ------
@@ -77,11 +77,11 @@ def write_whole(path: str | PathLike[str], parts: Iterable[bytes]) -> None:
         with suppress(OSError):
             part.unlink()
         if isinstance(error, OSError) and error.filename in (None, str(part), part):
-            error.filename = str(path)  # nobody knows the part
+            error.filename = str(path)  # callers do not know the part
             error.filename2 = None
         raise
 
 
 def is_writable(place: Path) -> bool:
-    """Return whether a file may be written; one that nobody may is protected from root too."""
+    """Return whether a file may be written; if its mode allows nobody, root may not either."""
     return os.access(place, os.W_OK) and bool(place.stat().st_mode & 0o222)

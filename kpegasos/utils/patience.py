@@ -1,6 +1,6 @@
-"""Deadlines and news for those who wait for a computation, however deep it is.
+"""Deadlines of computations, however deep, and counts of their kernel values.
 
-Who waits says until when, in a block around the call: `heeding`. What takes long asks between two
+A caller sets the deadline in a block around the call: `heeding`. What takes long asks between two
 pieces of work: `heed`. Neither knows the other, and nothing is handed through the calls between
 them. `kpegasos.utils.threads` carries blocks on to its threads.
 """
@@ -21,7 +21,7 @@ import numpy as np
 class CutShort(BaseException):
     """A computation has been left, as nobody waits for it any more.
 
-    Who says no in a block of `heeding` catches it.
+    Whoever opened the block of `heeding` catches it.
     """
 
 
@@ -31,9 +31,9 @@ class Counter:
     Attributes
     ----------
     values : int
-        Near enough to be shown: threads that count at the same moment count once.
+        Approximate: threads that count at the same moment may count once.
     most : float
-        How many are paid for; see `room`.
+        How many are allowed; see `room`.
     """
 
     values = 0
@@ -47,7 +47,7 @@ _counters: ContextVar[tuple[Counter, ...]] = ContextVar("kpegasos_counters", def
 
 
 def heed(n_values: int = 0) -> None:
-    """Leave the computation if somebody says so; else go on, with so many kernel values.
+    """Leave the computation if a block around says so; else count so many kernel values.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def heeding(goes_on: Callable[[], bool], *, for_good: bool = False) -> Any:
 
 
 def finishing() -> Any:
-    """Open a block that only those who leave for good leave, as it would be left half done."""
+    """Open a block that only functions ``for_good`` can end, as it would be left half done."""
     return _set(_waiting, tuple(each for each in _waiting.get() if each[1]))
 
 
@@ -108,7 +108,7 @@ class Pace:
     """Calls of a function, in pieces if it is slow.
 
     What a function makes of one piece or another may differ in the last bit, so what takes less
-    than a moment as a whole is never cut, and how long it takes is found by values that are not
+    than a moment as a whole is never cut, and how long it takes is measured on values that are not
     used. Of two calls in a row the faster one counts: a busy machine may hold up the other.
 
     Parameters
@@ -128,17 +128,17 @@ class Pace:
         return self._seconds_each
 
     def square(self, function: Callable[[Any, Any], Any], A: Any, most: int) -> int:
-        """Choose rows at a time for `timed` against themselves: at most ``most``, or one."""
+        """Choose how many rows are taken against themselves at a time: ``most``, or one."""
         return most if self.is_quick(function, A, A, A.shape[0] * most) else 1
 
     def rows(self, function: Callable[[Any, Any], Any], A: Any, most: int, width: int) -> int:
-        """Return how many rows of so many values make one `call`: ``most``, or fewer.
+        """Return how many rows of so many values make one `call`: ``most``, fewer, or none.
 
         Parameters
         ----------
         function : callable
         A : ndarray or CSR matrix of shape (n_rows, n_features)
-            A few rows that tell how long a value takes.
+            A few rows, by which a value is timed.
         most, width : int
         """
         if self.is_quick(function, A, A, most * width):
@@ -172,9 +172,9 @@ class Pace:
         return values
 
     def is_quick(self, function: Callable[[Any, Any], Any], A: Any, B: Any, size: int) -> bool:
-        """Return whether so many values take less than a moment; by a few, if by none before."""
+        """Return whether so many values take less than a moment; times a few if none was timed."""
         if math.isnan(self._seconds_each):
-            # Calls that find out, until one tells.
+            # Growing calls, until one takes long enough to tell.
             for k, shape in enumerate(((1, 1), (1, 1), (1, 8), (8, 8), (8, 64))):
                 values = self.timed(function, A[: shape[0]], B[: shape[1]]).size
                 # A first call may compile or import, and what a small one takes is not its values.

@@ -1,6 +1,6 @@
-"""Work on all threads, as many as it is worth, and locks of what changes.
+"""Work on as many threads as it is worth, and locks for what changes.
 
-A call that computes is `at_work` on so many threads, its own among them: pairs side by side take
+A call that computes is `at_work` on some threads, its own among them: pairs side by side take
 what there is, and where a pair is left alone its products take what the others have left. BLAS has
 one thread meanwhile, as its own threads would spin on the cores that these need.
 
@@ -28,7 +28,7 @@ from threadpoolctl import ThreadpoolController
 from kpegasos.utils import tuning
 from kpegasos.utils.patience import CutShort, heeding
 
-try:  # scikit-learn's own answer hears of more limits, but its name is private
+try:  # scikit-learn's own answer respects more limits, but its name is private
     from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 except ImportError:
     from joblib import cpu_count as _openmp_effective_n_threads
@@ -38,9 +38,9 @@ _Value = TypeVar("_Value")
 
 
 class cached_property(functools.cached_property[_Value]):
-    """Python's, without the lock that it holds up to Python 3.11, one for all objects.
+    """Python's, without the lock that it has up to Python 3.11, one for all objects.
 
-    Threads would wait for each other, and a child that is forked meanwhile for ever.
+    With it threads would wait for each other, and a child that is forked meanwhile for ever.
     """
 
     def __init__(self, function: Callable[[Any], _Value]) -> None:
@@ -134,7 +134,7 @@ def _is_of_thread(library: Any) -> bool:
 
 
 def _set_threads(numbers: dict[Any, int]) -> None:
-    """Set numbers, from any thread: threadpoolctl >= 3.7 minds the first that sets one only."""
+    """Set numbers, from any thread: threadpoolctl >= 3.7 obeys only the first that sets one."""
     release = None
     for library, number in numbers.items():
         library.set_num_threads(number)
@@ -267,7 +267,7 @@ def _fulfil(
 
 
 def parallel_for(function: Callable[..., object], pieces: Iterable[tuple[Any, ...]]) -> None:
-    """Call a function with each piece of some work, all pieces at a time.
+    """Call a function with each piece of some work, all pieces at once.
 
     The first piece is done by the calling thread, and so is every other that no thread of the pool
     has begun by then. So nothing waits for a busy pool, not even a piece that calls this function,
@@ -313,7 +313,7 @@ def parallel_for(function: Callable[..., object], pieces: Iterable[tuple[Any, ..
         running = [other for other in others if not other.cancel()]
         wait(running)
         errors = [error, *(other.exception() for other in running)]
-        # Who was cut short since another has failed is not the cause.
+        # A call that was cut short since another has failed is not the cause.
         raise next((e for e in errors if e and not isinstance(e, CutShort)), error) from None
     finally:
         work.clear()
@@ -325,7 +325,7 @@ _torn: set[int] = set()
 
 
 def _begin_child() -> None:
-    """Have threads and locks anew: those of the process before do not live on."""
+    """Renew threads and locks: those of the parent process do not live on."""
     _fresh_pool()
     _BLAS.begin_child(_threads_of_call.get())
     _torn.update(key for key, lock in _locks.items() if not lock.acquire(blocking=False))
@@ -364,8 +364,8 @@ def is_torn(owner: Any) -> bool:
 def turn(owner: Any, name: str) -> RLock:
     """Return the lock of an object for a block in which no other thread changes it.
 
-    The lock opens the block itself: a second Ctrl-C in a method of ours that ends a block could
-    leave it locked.
+    The lock itself is the context manager: if one of ours ended the block, a second Ctrl-C in it
+    could leave it locked.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ MEBIBYTE = 1 << 20
 
 #: Multiplications that a thread should have before it is worth waking.
 WORK_OF_A_THREAD = 1e7
-#: As many of these is a multiplication worth whose factors come from memory.
+#: How many of these a multiplication with factors from memory counts as.
 MEMORY_WORK = 16.0
 #: Seconds that one slice of a loop should take, so that Ctrl-C and deadlines are noticed.
 SLICE_SECONDS = 0.02
@@ -39,7 +39,7 @@ FEATURE_ROWS = 1024
 
 # --- kernel rows ---
 
-#: Bytes of kernel rows that are taken at once; more as rows computed again come to cost more.
+#: Bytes of kernel rows that are taken at once; more only once computing rows again has cost more.
 FRESH_BYTES = 768 * MEBIBYTE
 #: MiB that few rows may take, if a small tile of them does not take more.
 FEW_ROWS_MB = 16
@@ -70,21 +70,21 @@ TILED_ABOVE_ADDITIONS = 3000
 
 #: Bytes of feature rows that are gathered at a time when margins are computed.
 GATHER_BYTES = 1 << 24
-#: Draws that memory is asked for ahead of, and the most entries of a row to ask for.
+#: How many draws ahead rows are prefetched, and the most entries of a row that are.
 PREFETCH_DRAWS, PREFETCH_ENTRIES = 8, 512
 
 # --- dual ascent ---
 
 #: Columns of a factor of the kernel matrix at the most, for systems of that size to be solved.
 MOST_COLUMNS = 1024
-#: Work of a system that is not worth trying single steps first: passes times examples.
+#: Work of a system, passes times examples, up to which single steps are not tried first.
 SMALL_SYSTEM = 3e4
 
 #: Margins that stay in a processor's first cache while many rows are added to them.
 MARGINS_TILE = 2048
 #: Examples of a working set at the most, and of one of a small problem: a set costs the square.
 WORKING_SET, SMALL_WORKING_SET = 256, 64
-#: Between these a working set has one example of so many.
+#: Between these a working set has one of so many examples.
 EXAMPLES_OF_A_MEMBER = 32
 #: Working sets between two evaluations of the gap.
 WORKING_SETS_OF_A_ROUND = 8

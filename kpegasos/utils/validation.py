@@ -50,7 +50,7 @@ def draw_seed(random_state: int | np.random.RandomState | None) -> int:
 
 @lru_cache(maxsize=256)
 def _seed_of_integer(number: int) -> int:
-    """Keep seeds: a generator takes a tenth of a millisecond, and fits of one come in hundreds."""
+    """Keep seeds: a generator takes a tenth of a millisecond, and hundreds of fits share one."""
     return draw_seed(np.random.RandomState(number))
 
 
@@ -107,13 +107,13 @@ def as_objects(X: Any) -> np.ndarray:
     Raises
     ------
     ValueError
-        If it is none, or empty.
+        If it is no sequence, or empty.
     """
     if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 1 and X.size:
         return X
     sequence = X.to_numpy() if hasattr(X, "to_numpy") else X
     if isinstance(sequence, np.ndarray) and sequence.ndim == 1 and sequence.dtype != object:
-        sequence = sequence.tolist()  # numbers and strings as others have them
+        sequence = sequence.tolist()  # numbers and strings as Python has them
     try:
         is_sequence = hasattr(sequence, "__getitem__") and len(sequence) > 0
     except TypeError:  # a sparse matrix, for one
@@ -221,7 +221,7 @@ def check_magnitude(X: Any) -> float:
 
 
 def largest_value(dtype: np.dtype) -> float:
-    """Return largest kernel value that is accepted in a dtype."""
+    """Return the largest kernel value that is accepted in a dtype."""
     return min(LARGEST_VALUE, float(np.finfo(dtype).max))
 
 
@@ -270,7 +270,7 @@ def check_gram(gram: Any) -> np.ndarray:
 def is_number(value: Any, kind: type) -> bool:
     """Return whether a value is a number of some kind; truth values and durations are none."""
     type_ = type(value)
-    if type_ is int or (type_ is float and kind is Real):  # an abstract kind takes its time
+    if type_ is int or (type_ is float and kind is Real):  # a check of an abstract kind is slow
         return True
     return isinstance(value, kind) and not isinstance(value, bool | np.timedelta64)
 
@@ -334,7 +334,7 @@ def as_number(
 
 
 def check_scaling(intercept_scaling: Any) -> float:
-    """Return size of the constant feature as a float, 0 for none.
+    """Return the size of the constant feature as a float, 0 for none.
 
     Raises
     ------
@@ -376,7 +376,7 @@ def optional(check: Callable[..., T], name: str, value: Any, **limits: Any) -> T
 
 
 def finite_decisions(decisions: np.ndarray) -> np.ndarray:
-    """Return decisions, from which classes can be told if they are finite.
+    """Return decisions if they are finite.
 
     Raises
     ------
@@ -451,7 +451,7 @@ def real_numbers(X: Any) -> Any:
 def canonical_csr(X: Any) -> sparse.csr_matrix:
     """Make CSR rows whose indices are sorted, unique, of features: compiled loops trust them.
 
-    SciPy trusts indices as well, so nothing is converted before they have been looked at.
+    SciPy trusts indices as well, so nothing is converted before they have been checked.
 
     Parameters
     ----------
@@ -473,7 +473,7 @@ def canonical_csr(X: Any) -> sparse.csr_matrix:
 def without_empty_columns(*rows: sparse.csr_matrix) -> tuple[sparse.csr_matrix, ...]:
     """Take CSR rows over the columns that they use, if there are more columns than entries.
 
-    What is kept for each column, as SciPy's product does, would let a small file take any memory.
+    Memory for each column, as SciPy's product takes it, would let a small file take any amount.
     """
     if rows[0].shape[1] <= sum(part.nnz for part in rows):
         return rows
@@ -482,7 +482,7 @@ def without_empty_columns(*rows: sparse.csr_matrix) -> tuple[sparse.csr_matrix, 
 
 
 def used_columns(*rows: sparse.csr_matrix) -> np.ndarray:
-    """Return columns in which some of the CSR rows have an entry, in order."""
+    """Return the columns in which some of the CSR rows have an entry, in order."""
     indices = np.concatenate([part.indices for part in rows])
     if 8 * indices.size < rows[0].shape[1]:
         return np.unique(indices)
@@ -505,16 +505,16 @@ def over_columns(rows: sparse.csr_matrix, columns: np.ndarray) -> sparse.csr_mat
 
 
 def _looked_at(X: Any) -> Any:
-    """Return a matrix after SciPy has looked at its indices."""
+    """Return a matrix after a check of its indices."""
     try:
         if X.format in ("csr", "csc", "bsr"):
             arrays = np.ascontiguousarray(X.data), _whole(X.indices), _whole(X.indptr)
             X = type(X)(arrays, shape=X.shape)
-            # Of no entries SciPy does not look at it, and a difference may overflow.
+            # Without entries SciPy does not check it, and a difference may overflow.
             _agree(bool((X.indptr[1:] >= X.indptr[:-1]).all()))
             X.check_format(full_check=True)
             return X
-        if X.format == "lil":  # else what is missing is whatever was in memory
+        if X.format == "lil":  # else missing entries would be uninitialised memory
             _agree(list(map(len, X.rows)) == list(map(len, X.data)))
         X = X.tocoo()
         return sparse.coo_matrix((X.data, (_whole(X.row), _whole(X.col))), shape=X.shape)
@@ -525,7 +525,7 @@ def _looked_at(X: Any) -> Any:
 
 
 def _whole(indices: Any) -> np.ndarray:
-    """Return indices as loops take them, which are of two types."""
+    """Return indices as int32 or int64, the types that loops take."""
     indices = np.asarray(indices)
     if indices.dtype.kind not in "iu":
         raise ValueError(f"X must have integers as indices, got {indices.dtype} instead")
@@ -560,7 +560,7 @@ def sorted_labels(name: str, labels: Any) -> np.ndarray:
 
 
 def plain_labels(labels: np.ndarray) -> np.ndarray:
-    """Return labels that are numbers one by one, as in mixed columns, as an array of them."""
+    """Return objects that are all numbers, as in mixed columns, as an array of numbers."""
     if labels.dtype.kind == "O":
         with suppress(TypeError, ValueError, OverflowError):
             plain = np.array(labels.tolist())
@@ -570,7 +570,7 @@ def plain_labels(labels: np.ndarray) -> np.ndarray:
 
 
 def check_labels(y: np.ndarray, n_classes: int) -> None:
-    """Check that targets, of which so many are different, are those of a classification.
+    """Check that targets with so many classes are those of a classification.
 
     Raises
     ------
