@@ -496,7 +496,7 @@ def gaps_of(
 def recorded_gap(gaps: Gaps, objective: float) -> tuple[float, float, float]:
     """Return the gap of a record, its share of the objective, and the rounding not in it.
 
-    Rounding up to a small share of the objective is in it.
+    Rounding that is a small share of the objective is in it.
     """
     apart = gaps.proven - gaps.computed
     if apart > _INVISIBLE * objective:

@@ -26,7 +26,7 @@ MOST_DRAWS = 2**53
 #: Most draws of an epoch that compiled code makes; a user's function makes its own draws.
 SHORT_EPOCH = 2048
 #: How many epochs a stream keeps of those not made by compiled code, and the fewest draws of these:
-#: the current one and what look-ahead reaches. A user's function may not repeat its draws.
+#: the current one and what look-ahead reaches. A user's function need not repeat its draws.
 _KEPT_EPOCHS, _KEPT_DRAWS = 3, 3 * 4096
 #: SplitMix64 (Steele, Lea, Flood 2014): an odd step, and the factors that mix the state.
 _STEP = np.uint64(0x9E3779B97F4A7C15)

@@ -55,7 +55,7 @@ from kpegasos.utils import tuning
 from kpegasos.utils.boundary import checked, require_indices, require_range, require_shape
 from kpegasos.utils.compiled import compiled
 
-#: A step leaves at least this share of the iterate.
+#: A step by a rule leaves at least this share of the iterate.
 _LEAST_SHARE = 2.0**-40
 
 #: A step that may shrink the iterate by more begins with clock 0: a tick so much smaller than those

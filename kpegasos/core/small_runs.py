@@ -84,7 +84,8 @@ class SmallPairs(NamedTuple):
     evaluations : ndarray of shape (n_pairs,), int64
         Kernel values that each pair counts: those of the matrix count for the first.
     members, label, signed : ndarray of shape (n_members,)
-        Examples of all pairs, pair by pair, their labels ±1, and these times their weights.
+        Examples of all pairs, pair by pair, their labels ±1, and these times their weights. A pair
+        of all examples must have them in order.
     ends : ndarray of shape (n_pairs + 1,), int64
         Where each pair begins, and the last ends.
     lam : ndarray of shape (n_pairs,)
@@ -457,7 +458,8 @@ def run_pairs(
         Steps of a call at the most; where these are fewer than planned, runs are `CUT`.
     sets : ndarray of shape (n_kinds, 4), int64, or None
         For dual ascent afterwards, one round of it if steps are cut: examples of a working set,
-        sets of a round, rows that may be held, and asked for at a time. With None there is none.
+        sets of a round, rows that may be held, and asked for at a time. With None, none of it is
+        compiled.
 
     Returns
     -------

@@ -174,7 +174,7 @@ class _Part(JITCodeLibrary):
 
     @property
     def codegen(self) -> Any:
-        """What sets the environment of code; for a part, which has none yet, nothing."""
+        """What sets the environment of code; nothing for a part, which has no code yet."""
         return _Nobody if self._is_part else super().codegen
 
     def _set_environments(self) -> None:

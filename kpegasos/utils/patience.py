@@ -1,6 +1,6 @@
-"""Deadlines of computations, however deep, and counts of their kernel values.
+"""Leave computations that nobody waits for, however deep, and count their kernel values.
 
-A caller sets the deadline in a block around the call: `heeding`. What takes long asks between two
+A caller says when to stop, in a block around the call: `heeding`. What takes long asks between two
 pieces of work: `heed`. Neither knows the other, and nothing is handed through the calls between
 them. `kpegasos.utils.threads` carries blocks on to its threads.
 """

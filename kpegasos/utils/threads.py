@@ -342,7 +342,8 @@ def lock_of(owner: Any) -> RLock:
     Parameters
     ----------
     owner : object
-        Of any class. Nothing is kept in it, so it is copied and pickled as ever.
+        Of any class with weak references. Nothing is kept in it, so it is copied and pickled as
+        ever.
     """
     key = id(owner)
     lock = _locks.get(key)
