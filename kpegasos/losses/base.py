@@ -38,7 +38,7 @@ import numpy as np
 from numba.extending import overload
 
 from kpegasos.utils.compiled import OVERLOADS, compiled
-from kpegasos.utils.validation import shown
+from kpegasos.utils.validation import as_number, shown
 
 #: A decision this close to a corner of a loss, relative to the corner, is at the corner: sums of
 #: the same numbers in another order differ by less, and must decide alike.
@@ -130,9 +130,7 @@ def check_loss(loss: Any) -> Any:
     for name in ("regression", "lower", "upper", "lipschitz"):
         if not hasattr(loss, name):
             raise TypeError(f"loss must have {name}, got a {kind.__name__} without it instead")
-    numbers = [float(number) for number in loss]
-    if not all(math.isfinite(number) for number in numbers):
-        raise ValueError(f"loss must have finite parameters, got {loss!r} instead")
+    numbers = [as_number(f"loss.{name}", number) for name, number in loss._asdict().items()]
     if hasattr(loss, "check"):
         loss.check()
     loss = kind(*numbers)  # floats, so that no loop is compiled twice
@@ -178,14 +176,16 @@ def for_loops(loss: Any) -> Any:
 
 
 def _constants(member: Any) -> tuple[Any, ...]:
-    """Return the global numbers that a method uses, which are constants to the compiler."""
+    """Return the global numbers and compiled functions that a method uses: constants in a loop."""
     function = member.fget if isinstance(member, property) else member
     if not isinstance(function, FunctionType):
         return ()
     outside = function.__globals__
     used = {name: outside.get(name) for name in function.__code__.co_names}
     return tuple(
-        (name, type(each), each) for name, each in used.items() if type(each) in (bool, int, float)
+        (name, type(each), each)
+        for name, each in used.items()
+        if type(each) in (bool, int, float) or hasattr(each, "py_func")
     )
 
 
@@ -288,9 +288,10 @@ _ROUNDING, _LOOSE = 1e-8, 1e-6
 _SHARES = (0.1, 0.5, 0.9)
 
 
-@lru_cache(maxsize=64, typed=True)  # losses of two types without parameters are equal
 def probe(loss: Any, targets: tuple[float, ...]) -> None:
     """Check a loss, once; plain Python calls its methods, so that nothing is compiled.
+
+    It is checked again when what its methods use has another value, as it is compiled again.
 
     Parameters
     ----------
@@ -302,6 +303,11 @@ def probe(loss: Any, targets: tuple[float, ...]) -> None:
     ValueError
         Naming the method, where it was asked, what was expected and what came.
     """
+    _probe_once(loss, targets, type(for_loops(loss)))
+
+
+@lru_cache(maxsize=64, typed=True)  # losses of two types without parameters are equal
+def _probe_once(loss: Any, targets: tuple[float, ...], _kind: type) -> None:
     for target in targets:
         _Probe(loss, target).run()
 

@@ -13,10 +13,14 @@ from sklearn.datasets import make_blobs, make_classification
 from sklearn.exceptions import ConvergenceWarning
 
 from kpegasos import LinearPegasosSVC, PairwiseKernel, PegasosSVC
+from kpegasos.fitting.pairs import KernelRows
+from kpegasos.rows import budget
+from kpegasos.rows.budget import ACCOUNT
 from kpegasos.rows.cached import CachedRows
 from kpegasos.rows.gram import GramRows
 from kpegasos.solvers import driver, stopping
 from kpegasos.solvers.dual_ascent import DualAscent
+from kpegasos.utils import tuning
 from kpegasos.utils.patience import Counter, CutShort, counting
 
 #: Most of the work is that of the first pair.
@@ -121,6 +125,26 @@ def test_budget_of_costly_values_is_spent_and_never_passed(n_classes, polish):
     least = calls(1)
     for more in range(0, 180, 30):
         assert calls(least + more) == least + more
+
+
+def test_whole_matrix_of_all_pairs_is_within_the_budget_and_on_the_account(monkeypatch):
+    """Of float32 rows too, whose small pairs have kernel values in float64."""
+    X, y = make_blobs(600, centers=6, random_state=0)
+    needed_mb = (600**2 + 15 * 200**2) * 8 / tuning.MEBIBYTE
+    before, granted, prepare = ACCOUNT.granted_mb, [], KernelRows.prepare
+
+    def watched(rows):
+        granted.append(ACCOUNT.granted_mb - before)
+        prepare(rows)
+
+    monkeypatch.setattr(KernelRows, "prepare", watched)
+    for cache_mb in (0.99 * needed_mb, needed_mb):
+        PegasosSVC(cache_mb=cache_mb, epochs=1).fit(X.astype(np.float32), y)
+    assert granted == pytest.approx([needed_mb])
+    monkeypatch.setattr(budget, "_MODEST_MB", 0.0)
+    monkeypatch.setattr(budget, "free_memory", lambda: needed_mb * tuning.MEBIBYTE)
+    PegasosSVC(cache_mb=needed_mb, epochs=1).fit(X.astype(np.float32), y)
+    assert len(granted) == 1
 
 
 def test_little_time_is_for_plain_steps_before_a_polish(clock):

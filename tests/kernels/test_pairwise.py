@@ -19,6 +19,7 @@ from sklearn.gaussian_process.kernels import Kernel as GPKernel
 from sklearn.model_selection import cross_val_score
 
 from kpegasos import RBF, PairwiseKernel, PegasosSVC, PegasosSVCCV, PegasosSVR, make_kernel
+from kpegasos.utils.tuning import TILE_ROWS
 
 N, PROBES = 60, 6
 
@@ -273,7 +274,7 @@ def test_budget_of_values_that_are_given_changes_nothing():
         options = {"polish": True, "callbacks": callbacks}
         expected = fit("precomputed", X @ X.T, y, **options)
         model = fit("precomputed", X @ X.T, y, max_kernel_evaluations=1, **options)
-        np.testing.assert_array_equal(model.dual_coef_, expected.dual_coef_)
+        assert_array_equal(model.dual_coef_, expected.dual_coef_)
 
 
 # --- engines --------------------------------------------------------------------------------------

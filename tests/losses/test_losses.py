@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numba import njit
 from numpy.testing import assert_allclose
 from solver_cases import EACH_LOSS
 
@@ -147,8 +148,13 @@ def _value(self, decision, target):
     return max(0.0, SCALE - target * decision)
 
 
+def _helped(self, decision, target):
+    return helper(decision)  # noqa: F821
+
+
 def test_a_loss_that_changes_within_a_session_meets_no_old_loop(monkeypatch):
     loss = type("Own", (Alike,), {"value": _value})()
+    helped = type("Own", (Alike,), {"value": _helped})()
     for scale in (1.0, 3.0):
         monkeypatch.setitem(globals(), "SCALE", scale)
         assert values(loss, np.zeros(1), np.ones(1)) == scale
@@ -156,6 +162,17 @@ def test_a_loss_that_changes_within_a_session_meets_no_old_loop(monkeypatch):
         defined_anew = eval(f"lambda self, decision, target: {scale} * decision")
         again = type("Own", (Alike,), {"value": defined_anew})()
         assert values(again, np.array([3.0]), np.zeros(1)) == 3.0 * scale
+        helper = njit(eval(f"lambda decision: {scale} * abs(decision)"))
+        monkeypatch.setattr(sys.modules[__name__], "helper", helper, raising=False)
+        assert values(helped, np.array([3.0]), np.zeros(1)) == 3.0 * scale
+
+
+def test_a_loss_that_changes_within_a_session_is_checked_again(monkeypatch):
+    loss = type("Own", (Alike,), {"value": _value})()
+    assert check_loss(loss) == loss
+    monkeypatch.setitem(globals(), "SCALE", -1.0)
+    with pytest.raises(ValueError, match="loss must have a"):
+        check_loss(loss)
 
 
 @pytest.mark.parametrize(
