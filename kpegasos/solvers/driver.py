@@ -1,14 +1,13 @@
 """The run of every solver: advance a compiled loop in slices, record, certify, make a result.
 
-A run goes from checkpoint to checkpoint. Between two slices of a loop it listens to its
-`Stopper`; at a checkpoint it evaluates the iterates and decides whether to go on. A solver says
-which loop to run up to where, and which iterates count. Rows are a `RowSource`, of any kind.
+A run goes from checkpoint to checkpoint. Between two slices of a loop it asks its `Stopper`; at a
+checkpoint it evaluates the iterates and decides whether to go on. A solver chooses the loop, its
+last step, and the iterates that count. Rows are any `RowSource`.
 
-What a run may claim, objective, dual bound and gap, has the rounding of all that it is from.
-Margins come with bounds on their rounding. The certificate puts them in their worst case, so that
-it is true of the kernel of the formula. In float32 the worst case may be far from what happened;
-then the few margins that matter are computed again, once, as exactly as the rows can
-(`Certifier.final`).
+Objective, dual bound and gap account for rounding. Margins come with bounds on their rounding. The
+certificate assumes the worst case within them, so that it holds for the exact kernel. In float32
+the worst case may be far from the actual error; then the few margins that matter are computed
+again, once, as exactly as the rows can (`Certifier.final`).
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ def alone_with(rows: RowSource, *, counts: bool = False) -> AbstractContextManag
     ----------
     rows : RowSource
     counts : bool, default=False
-        Whether kernel values are computed even by rows that are `RowSource.unchanging`.
+        Whether the block computes kernel values even on rows that are `RowSource.unchanging`.
     """
     if rows.unchanging and not counts:
         return nullcontext()
@@ -78,7 +77,7 @@ def alone_with(rows: RowSource, *, counts: bool = False) -> AbstractContextManag
 
 
 class OnAccount:
-    """Charge the time and the kernel values of a block; an error in it leaves the run torn.
+    """Charge a run for the time and kernel values of a block; an error makes its state not whole.
 
     No other thread changes the rows meanwhile; time spent waiting for them is not charged.
 
@@ -88,7 +87,7 @@ class OnAccount:
     state : State or PathRun
         What is charged, by its attributes ``seconds``, ``evaluations`` and ``whole``.
     counts : bool, default=False
-        Whether kernel values are computed even by rows that are `RowSource.unchanging`.
+        Whether the block computes kernel values even on rows that are `RowSource.unchanging`.
 
     Attributes
     ----------
@@ -132,7 +131,7 @@ class TimeSlicer:
     Attributes
     ----------
     is_slow : bool
-        Whether the last slice took long enough to be asked to stop after it.
+        Whether the last slice took so long that the stopper is asked after it.
     """
 
     def __init__(self, first: int) -> None:
@@ -140,8 +139,8 @@ class TimeSlicer:
         self.is_slow = False
 
     def done(self, draws: int, seconds: float) -> None:
-        """Learn from a slice that made so many draws in so many seconds."""
-        # Few draws at a time cost more each, and are for those that cost much anyway.
+        """Adapt the number of draws to a slice that made so many in so many seconds."""
+        # Short slices cost more per draw, and are for draws that cost much anyway.
         few = self.draws < tuning.FEWEST_DRAWS
         self.is_slow = seconds > 5 * tuning.SLICE_SECONDS
         if self.is_slow and draws <= tuning.FEWEST_DRAWS:
@@ -157,8 +156,8 @@ class TimeSlicer:
 
 
 _EPS = float(np.finfo(np.float64).eps)
-#: Share of ``tol`` at which an iterate of a run that goes on is evaluated again: what rounding adds
-#: is not known before, and with many examples a second time costs more than the sets to come.
+#: Below this share of ``tol`` an iterate of a run that goes on is computed again: its rounding is
+#: not known before, and with many examples a second time costs more than further sets.
 _ROOM = 0.97
 _NO_GAPS = Gaps(*[math.nan] * len(Gaps._fields))
 
@@ -173,10 +172,10 @@ class Certifier:
     state : State
         Holds the largest dual values so far.
     indefinite : str or None
-        What an error says when values contradict a positive semi-definite kernel; where it is
-        None, nothing is certified from then on.
+        Message of the error when values contradict a positive semi-definite kernel; with None,
+        nothing is certified from then on.
     stopper : Stopper, default=None
-        Whose deadline and Ctrl-C bound what is computed again.
+        Its deadline and Ctrl-C bound what is computed again.
     tol : float, default=None
         Relative gap that the run was asked for.
     """
@@ -195,7 +194,7 @@ class Certifier:
         self._examples = problem.examples
         self.stopper, self.tol = stopper, tol
         self._best_dual: Evaluated | None = None
-        # What was asked for, and what was found.
+        # The iterate that was last computed again, before and after.
         self._settled: tuple[Evaluated, Evaluated] | None = None
         self._checks, self._excess = 3, 0.0
 
@@ -231,17 +230,17 @@ class Certifier:
         return found
 
     def _with_best_intercept(self, evaluated: Evaluated) -> Evaluated:
-        """Return an iterate with the best intercept, which is not a part of its norm."""
+        """Return an iterate with the best intercept; its norm does not include the intercept."""
         low, high = free_intercept.best_intercept(evaluated.margins, self._examples)
         intercept = free_intercept.middle_of(low, high)
         margins = evaluated.margins + intercept
         return evaluated._replace(margins=margins, intercept=intercept, interval=(low, high))
 
     def _with_own_rounding(self, evaluated: Evaluated, settled: bool) -> Evaluated:
-        """Add to the error of the losses that of all but the margins: of intercept and targets.
+        """Add the rounding of intercept and targets to the error of the losses.
 
-        A target is what is left of a number that an offset was taken off. A decision is taken off
-        it, and an epsilon, which may leave little of either. The offset makes the intercept larger.
+        A target is a number less an offset. A loss subtracts a decision and an epsilon from it,
+        which may cancel most digits. The offset makes the intercept larger.
         """
         problem, margins, examples = self._problem, evaluated.margins, self._examples
         own = np.zeros(margins.size)
@@ -254,7 +253,7 @@ class Certifier:
             own += 0.5 * _EPS * abs(intercept + problem.offset)
         each = evaluated.margin_rounding + own
         steepest, known = slopes(examples, margins, each), 0.0
-        if problem.free_intercept and not settled:  # what rows know is of other decisions
+        if problem.free_intercept and not settled:  # the rows' bound is for other decisions
             own = each
         else:
             known = evaluated.loss_rounding
@@ -262,12 +261,12 @@ class Certifier:
         return evaluated._replace(loss_rounding=error)
 
     def _intercept_rounding(self, evaluated: Evaluated) -> float:
-        """Bound what adding a free intercept to a margin rounds, or taking it off."""
+        """Bound the rounding when a free intercept is added to a margin or subtracted."""
         most = float(np.abs(evaluated.margins).max()) + abs(evaluated.intercept or 0.0)
         return 4.0 * _EPS * most
 
     def _dual_with_intercept(self, evaluated: Evaluated) -> tuple[float, float]:
-        """Dual value of an iterate that meets the constraint of a free intercept, and a bound."""
+        """Return a dual value under the constraint of a free intercept: computed and certified."""
         rows = self.rows
         return free_intercept.dual_bounds(
             self._examples,
@@ -283,7 +282,7 @@ class Certifier:
         )
 
     def _is_impossible(self, evaluation: Evaluated) -> bool:
-        """Check whether no rounding lets the kernel be positive semi-definite."""
+        """Check whether values contradict a positive semi-definite kernel beyond rounding."""
         lam, bound = self._problem.lam, self._state.proven_bound
         half, norm, upper = 0.5 * lam, evaluation.norm_rounding, evaluation.upper_bound
         term = half * evaluation.squared_norm
@@ -295,23 +294,23 @@ class Certifier:
         return is_impossible(upper, bound, term, half * (norm + error * size**2))
 
     def gaps(self, evaluation: Evaluated) -> Gaps:
-        """Compute the gap of an iterate, by what is known of the optimum by now."""
+        """Compute the gaps of an iterate from the largest dual values so far."""
         state, of = self._state, (evaluation.objective, evaluation.upper_bound)
         if not state.certified:
             return _NO_GAPS
         return gaps_of(*of, state.best_dual, state.proven_bound, evaluation.settled)
 
     def _relative_gap(self, evaluation: Evaluated) -> float:
-        """Return the proven gap over the objective."""
+        """Return the certified gap over the objective."""
         return relative(self.gaps(evaluation).proven, evaluation.objective)
 
     # --- with as little rounding as the rows can ---
 
     def reaches(self, evaluation: Evaluated, tol: float, goes_on: bool = False) -> bool:
-        """Return whether the relative gap is at most this, with its rounding.
+        """Return whether the certified relative gap is at most ``tol``.
 
-        Where rounding alone stands against it, the iterate is evaluated again; what that adds to
-        the gap is from then on taken off ``tol``. Of a run that goes on it may wait a little.
+        Where rounding alone prevents it, the iterate is computed again. Later checks subtract the
+        rounding that remained from ``tol``. A run that goes on waits a little longer (`_ROOM`).
         """
         objective = evaluation.objective
         if self._relative_gap(self._best_known(evaluation)) <= tol:
@@ -326,7 +325,7 @@ class Certifier:
         return gap <= tol
 
     def out_of_reach(self, tol: float) -> bool:
-        """Return whether rounding has been found to keep the gap above this; 0 asks for all epochs.
+        """Return whether rounding was found to keep the gap above ``tol``; 0 asks for all epochs.
 
         Parameters
         ----------
@@ -347,7 +346,7 @@ class Certifier:
         return self._settle(evaluation) if is_over and self._needs_settling(known) else known
 
     def _needs_settling(self, evaluation: Evaluated) -> bool:
-        """Return whether a gap is rounding to too large a part, or could be less at little cost."""
+        """Return whether too much of a gap is rounding, or little work would reduce it."""
         gaps, objective = self.gaps(evaluation), evaluation.objective
         rounding = gaps.proven - gaps.computed
         if evaluation.settled or not rounding > 0.0:
@@ -356,20 +355,19 @@ class Certifier:
         if is_mostly_rounding(gaps.computed, rounding, objective, tol):
             return True
         values = np.count_nonzero(evaluation.coef) ** 2
-        few = values <= max(4096, 0.1 * self._state.evaluations)  # not worth a thought
+        few = values <= max(4096, 0.1 * self._state.evaluations)  # little beside the run
         return bool(few and rounding > SMALL * objective)
 
     def _best_known(self, evaluation: Evaluated) -> Evaluated:
-        """Return the same iterate, settled if it has been."""
+        """Return the same iterate, as computed again if it has been."""
         if self._settled is not None and self._settled[0] is evaluation:
             return self._settled[1]
         return evaluation
 
     def _settle(self, evaluation: Evaluated) -> Evaluated:
-        """Evaluate the same iterate with as little rounding as the rows can.
+        """Compute an iterate again with as little rounding as the rows can.
 
-        So is the iterate of the largest dual value, where a gap was asked for and that is more than
-        this one's.
+        Where a gap was asked for, so is the iterate of the largest dual value, if that is larger.
         """
         if self._best_known(evaluation) is not evaluation:
             return self._best_known(evaluation)
@@ -388,7 +386,7 @@ class Certifier:
         return found
 
     def _patience(self) -> Callable[[], bool]:
-        """Return what bounds an evaluation: Ctrl-C, and some time after a deadline."""
+        """Return a check that ends an evaluation on Ctrl-C or some time after a deadline."""
         stopper = self.stopper
         if stopper is None:
             return lambda: True
@@ -414,7 +412,7 @@ class SolverRun(ABC):
     first : int, default=0
         Step of the state at which the stream begins.
     history : History, default=None
-        To which records are added.
+        Records are added to it; a new one if None.
 
     Attributes
     ----------
@@ -426,17 +424,17 @@ class SolverRun(ABC):
 
     #: The loop that slices run.
     algorithm: Algorithm
-    #: What an error says when values contradict a positive semi-definite kernel; None to go on.
+    #: Error message when values contradict a positive semi-definite kernel; None to go on.
     indefinite: str | None = None
     #: Steps and draws that another run of the same fit has done before.
     steps_before: int = 0
     draws_before: int = 0
-    #: Draws of a run that begins with reason to stop.
+    #: Draws of the first slice where there is reason to stop from the beginning.
     fewest_draws: int = tuning.FEWEST_DRAWS
-    #: Whether results hold what another run could go on from.
+    #: Whether results hold the state, from which another run can go on.
     keeps_state: bool = True
     most_steps: float = math.inf
-    #: Of a free intercept: what has been added to the image of every example.
+    #: What has been added to the image of every example for a free intercept.
     shift: float = 0.0
 
     def __init__(
@@ -479,7 +477,7 @@ class SolverRun(ABC):
         self._evaluated: tuple[int, Evaluated, Evaluated] | None = None
         self._certifier = Certifier(problem, rows, state, self.indefinite)
         self._own_record = -1
-        #: That of the last record, as computed.
+        #: Gap of the last record, as computed.
         self._gap = np.inf
         state.evaluations += claim_construction(rows)
         if options.projection or not self.algorithm.from_zero:
@@ -519,7 +517,7 @@ class SolverRun(ABC):
         self.status = reason
 
     def use_rows(self, rows: RowSource) -> None:
-        """Go on with other rows of the same examples, since those of before were closed."""
+        """Go on with other rows of the same examples, since the earlier ones were closed."""
         rows.pace = self.rows.pace
         self.rows = self._certifier.rows = rows
         self.state.evaluations += claim_construction(rows)
@@ -527,9 +525,9 @@ class SolverRun(ABC):
     def advance(self, stopper: Stopper, tol: float | None = None) -> None:
         """Go on to the next checkpoint, evaluate there and decide whether the run is finished.
 
-        The first slice of a run is done before the stopper is heeded, so there always is a model;
-        it is a short one where there is reason to stop from the beginning. A pause leaves the run
-        on its way, where nothing is evaluated.
+        The first slice of a run is done before the stopper is asked, so there always is a model. It
+        is short where there is reason to stop from the beginning. A pause leaves the run between
+        checkpoints, and nothing is evaluated.
 
         Parameters
         ----------
@@ -582,7 +580,7 @@ class SolverRun(ABC):
                 reason = stopper.reason()
                 if state.steps == self._first or reason is None or not stopper.is_kept():
                     raise
-                state.whole = whole  # rows are left between two steps
+                state.whole = whole  # rows stop between two steps
                 return reason
             slicer.done(n_draws, drawing + account.seconds)
             steps = end
@@ -594,12 +592,12 @@ class SolverRun(ABC):
     def _draws(self, steps: int, end: int) -> np.ndarray:
         """Draw the examples of some steps, and those that rows look ahead at."""
         k, first, rows, ahead = self.parameters.batch_size, self._stream_begin, self.rows, 0
-        if rows.computes_as_asked and (end - steps) * k >= tuning.FEWEST_DRAWS:  # else each costs
+        if rows.computes_as_asked and (end - steps) * k >= tuning.FEWEST_DRAWS:  # else too costly
             ahead = min(window_ahead(steps * k) + k, 2 * rows.n_samples)
         return self._stream.take((steps - first) * k, (end - first) * k + ahead)
 
     def _work(self, steps: int, end: int) -> Steps:
-        """Return rows what they need for some steps: their sizes too, if not Pegasos' own."""
+        """Return what rows need for some steps, with step sizes if they are not Pegasos' own."""
         step, parameters = self.state.options.step, self.parameters
         if step is not None:
             rates = rates_of(step, steps + 1, end - steps, parameters.lam)
@@ -615,7 +613,7 @@ class SolverRun(ABC):
         return self._stop_reason(stopper) in (None, PAUSED)
 
     def on_account(self) -> OnAccount:
-        """Have the rows alone in a block, and charge its time and kernel values to the state."""
+        """Reserve the rows for a block, and charge its time and kernel values to the state."""
         return OnAccount(self.rows, self.state)
 
     def _stop_reason(self, stopper: Stopper) -> str | None:
@@ -637,19 +635,19 @@ class SolverRun(ABC):
         return self._evaluated[1:]
 
     def evaluated(self, iterates: list[Iterate]) -> list[Evaluated]:
-        """Return some iterates of the state as the rows see them."""
+        """Return some iterates of the state, as the rows evaluate them."""
         free = {"shift": self.shift} if self.problem.free_intercept else {}
         with alone_with(self.rows):
             return self.rows.evaluate(iterates, self.state.loop, self.examples, **free)
 
     def reaches(self, tol: float, stopper: Stopper) -> bool:
-        """Return whether the relative gap of the returned iterate is at most this, as proven.
+        """Return whether the certified relative gap of the returned iterate is at most ``tol``.
 
         Parameters
         ----------
         tol : float
         stopper : Stopper
-            Whose deadline and Ctrl-C bound what is computed again.
+            Its deadline and Ctrl-C bound what is computed again.
         """
         self._certifier.stopper, self._certifier.tol = stopper, tol
         return self._certifier.reaches(self.evaluate()[1], tol)
@@ -669,7 +667,7 @@ class SolverRun(ABC):
         self._own_record = len(records) - 1
 
     def _close_history(self, final: Evaluated, gaps: Gaps) -> None:
-        """Put the rounding of the last record into its gap."""
+        """Add the rounding of the last record to its gap."""
         records = self.history.records
         if self._own_record == len(records) - 1 >= 0:
             records[-1] = records[-1]._replace(
@@ -683,7 +681,7 @@ class SolverRun(ABC):
             )
 
     def result(self, of: SolverRun | None = None) -> Result:
-        """Make the model as it stands; at the end, with as little rounding as need be.
+        """Make the result as it stands; at the end, with less rounding if need be.
 
         Parameters
         ----------

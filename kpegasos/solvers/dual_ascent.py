@@ -3,10 +3,10 @@
 Not Pegasos: it maximises the dual exactly in one coordinate at a time (Hsieh et al. 2008; MPB 2011
 calls it SDCA) and converges linearly, on the same rows and judged by the same certificate.
 
-On features an interior point method can go on: steps of single coordinates creep where features
-differ in size, where they are large, or where they share a large mean. Newton's do not know the
-scale of a feature. They solve systems of as many unknowns as there are features (or examples, if
-these are fewer), some ten to twenty in all.
+On features an interior point method can take over: single coordinates are slow where features
+differ in size, are large, or share a large mean. Newton steps do not depend on the scale of a
+feature. They solve ten to twenty systems with as many unknowns as there are features (or examples,
+if these are fewer).
 """
 
 from __future__ import annotations
@@ -59,14 +59,14 @@ def _move_priority(
     to_margin = 1.0 / (parameters.lam * parameters.n_samples)
     decisions, beta = state.image[members] * to_margin, state.alpha[members]
     label, loss = examples.label[members], examples.loss
-    # Which way, and whether there is room, depends on no curvature that is positive.
+    # Whether a step moves is the same for all positive curvatures.
     ones = np.ones(members.size)
     moves = bests(loss, beta, decisions, label, ones) != beta
     return np.where(moves, -np.inf, np.inf)
 
 
-#: Squared lengths of w over that of the problem's radius: a dual value of zero or more leaves two.
-#: Where rounding has made kernel values indefinite, and a loss has no box, w runs away.
+#: Largest ``‖w‖²`` over the problem's squared radius; a dual value of zero or more allows two.
+#: Where rounding has made kernel values indefinite, and a loss has no box, w diverges.
 _FAR = 1e6
 
 DUAL = Algorithm(dual_steps, _move_priority, from_zero=False)
@@ -96,19 +96,22 @@ def sdca(
     max_time : float, default=None
         Seconds after which the model reached so far is returned.
     random_state : int, RandomState or None, default=None
-        Makes the permutations.
+        Seeds the permutations.
 
     Returns
     -------
     Result
         ``alpha`` holds β, with the hinge in [0, 1]; ``status`` is ``"tolerance"`` when the gap was
         reached. Its ``dual_bound ≤ min P ≤ objective`` brackets the optimum. The model is the best
-        iterate that was evaluated, once an epoch.
+        of the iterates, which are evaluated once an epoch.
 
     Raises
     ------
     ValueError
-        If the kernel is not positive semi-definite, by its name or as the values show.
+        If a parameter is out of range, or the kernel is not positive semi-definite, by its name or
+        as the values show.
+    TypeError
+        If problem or rows is of another type.
     Interrupted
         After Ctrl-C: a `KeyboardInterrupt` whose ``result`` is the model reached so far.
     """
@@ -166,26 +169,26 @@ class DualAscent(SolverRun):
 
     @classmethod
     def after(cls, run: PegasosRun, *, max_epochs: int) -> DualAscent:
-        """Make an ascent that begins where a Pegasos run ended, on its account and history."""
+        """Make an ascent that begins where a Pegasos run ended, with its counts and history."""
         problem, rows = run.problem, run.rows
         (_, evaluated), lam, loss = run.evaluate(), problem.lam, problem.loss
-        # A key of its own: the ascent draws what the run would not have drawn.
+        # A key of its own makes the draws independent of those of the run.
         stream = run.state.seed, (*run.state.spawn_key, 0, 0)
         sizes, options = (rows.n_samples, rows.image_size), PegasosOptions(average=None)
         state = new_state(*sizes, options, lam, *stream)
         image = np.ascontiguousarray(evaluated.image)
         iterate = np.ascontiguousarray(evaluated.coef), image, evaluated.squared_norm
         theta = start_ascent(state.loop, run.examples, limits_of(loss), *iterate, lam)
-        # An addition of an ascent may come to the sum of all β, over lam m.
+        # An addition of an ascent may be as large as the sum of all β over lam m.
         inherited = theta * lam * evaluated.additions
-        if not is_hinge(loss):  # which counts what sums have come to once more
+        if not is_hinge(loss):  # `additions` multiplies by this
             inherited /= 1.0 + 2.0 * state.loop.scalars.item(SIZE) / problem.y.size
         for name in ("best_dual", "proven_bound", "evaluations", "seconds"):
             setattr(state, name, getattr(run.state, name))
         ascent = cls(problem, rows, state, max_epochs=max_epochs, history=run.history)
         ascent.steps_before = run.state.steps
         ascent.draws_before = run.state.steps * run.state.options.batch_size
-        if problem.free_intercept:  # which is that of the run, whatever β is multiplied by
+        if problem.free_intercept:  # it stays that of the run
             of_feature = rows.kernel_offset * float(evaluated.coef @ run.examples.signed)
             _, intercept = evaluated.primal(run.examples, rows.kernel_offset)
             move = problem.lam * problem.y.size * intercept
@@ -198,7 +201,7 @@ class DualAscent(SolverRun):
 
     @property
     def progress(self) -> float:
-        """Share of the way from the first gap to ``tol``, by their logarithms, from 0 to 1."""
+        """Share of the way from the first gap to ``tol`` on a logarithmic scale, from 0 to 1."""
         tol, records = self._certifier.tol, self.history.records
         gap = records[-1].relative_gap if records else math.nan
         self._first_gap = self._first_gap or gap
@@ -216,11 +219,11 @@ class DualAscent(SolverRun):
         return reason
 
     def recentre_intercept(self) -> bool:
-        """Regularise the distance of a free intercept from where it is now; false if it stays.
+        """Move the centre of a free intercept's penalty to the intercept; return false if it stays.
 
-        That is a step of the method of multipliers for the constraint ``Σ β_i ω_i s_i = 0``, whose
-        multiplier the intercept is, and of the proximal point method for the intercept (Rockafellar
-        1976): with a constant feature of size B, ``lam/2 (b - b₀)² / B²`` is in the objective.
+        With a constant feature of size B the objective has the penalty ``lam/2 (b - b₀)² / B²``. To
+        move b₀ is a step of the proximal point method for b (Rockafellar 1976), and of the method
+        of multipliers for the constraint ``Σ β_i ω_i s_i = 0``, whose multiplier is b.
         """
         rows, loop = self.rows, self.state.loop
         if not self.problem.free_intercept:
@@ -236,21 +239,21 @@ class DualAscent(SolverRun):
         return True
 
     def move_image(self, step: float) -> float:
-        """Add to the intercept of the image, whose `shift` is known.
+        """Add to the intercept of the image; the caller sets `shift`.
 
-        Returns what that does to the rounding of its w, in additions: none where it is a vector.
+        Returns the rounding that this adds to w, in additions: none where the image is a vector.
         """
         rows, image = self.rows, self.state.loop.image
         if rows.image_kind == "vector":
             image[-1] += step / rows.kernel_offset**0.5
             return 0.0
         image += step
-        # An addition that may be larger than those of the steps.
+        # One addition, which may be larger than those of the steps.
         largest = float(np.abs(image).max()) + abs(self.shift)
         return 1.0 + largest / (rows.largest * image.size)
 
     def at_end(self) -> bool:
-        """Return whether all is done, the last epoch moved nothing, or rounding forbids more."""
+        """Return whether no epoch is left, the last moved nothing, or rounding forbids more."""
         tol, (last, _) = self._certifier.tol, self.evaluate()
         hopeless = tol is not None and self._certifier.out_of_reach(tol)
         problem = self.problem
@@ -269,11 +272,11 @@ class DualAscent(SolverRun):
         return last, self._best
 
     def end_at_once(self, status: str) -> None:
-        """End without a step, for the reason that ended the run before; its last record is ours."""
+        """End without a step, for the reason that ended the run before, and own its last record."""
         self.status, self._own_record = status, len(self.history) - 1
 
     def consider(self, run: SolverRun, factor: float) -> None:
-        """Return a multiple of the iterate of a run on the same rows, if it is the best so far."""
+        """Adopt a multiple of the iterate of a run on the same rows, if it is the best so far."""
         iterate = run.iterates()[-1]
         multiple = iterate._replace(plain=factor * iterate.plain, stamped=factor * iterate.stamped)
         (evaluated,) = run.evaluated([multiple])
@@ -283,12 +286,12 @@ class DualAscent(SolverRun):
 
 
 class InteriorPointAscent(DualAscent):
-    """Dual ascent that goes over to an interior point method where that is expected to be faster.
+    """Dual ascent that switches to an interior point method where that is expected to be faster.
 
-    Systems are expected to take so many passes over the data as the rows say. Small ones are solved
-    at once. Otherwise single coordinates go first; when the gap does not fall fast enough for them
-    to be done in that many passes, or they are not done by then, Newton steps begin afresh. Where
-    rounding leaves these without success, single coordinates go on.
+    The rows estimate how many passes over the data the systems cost. Small ones are solved at once.
+    Otherwise single coordinates go first; Newton steps begin afresh once the gap falls too slowly
+    for single coordinates to be done in that many passes. Where rounding makes Newton steps fail,
+    single coordinates go on.
     """
 
     rows: VectorSource
@@ -299,7 +302,7 @@ class InteriorPointAscent(DualAscent):
         super().__init__(*arguments, **options)
         passes = self.rows.factor_passes()
         self._patience = 12.0 * passes
-        # Of more columns than examples the factor takes longer than all systems together.
+        # With more columns than examples, the factor takes longer than all systems together.
         is_tall = self.rows.image_size <= self.rows.n_samples + 1
         self._at_once = is_tall and passes * self.rows.n_samples <= tuning.SMALL_SYSTEM
         self._gaps: list[float] = []
@@ -308,7 +311,7 @@ class InteriorPointAscent(DualAscent):
     def advance_to_checkpoint(self, stopper: Stopper) -> str | None:
         """Go on for one epoch of single coordinates, or for some Newton steps."""
         if self._newton is None and not self._failed and self._is_due():
-            self.evaluate()  # may be the best for long, and steps begin elsewhere
+            self.evaluate()  # may be the best for long: Newton steps begin elsewhere
             with self.on_account():
                 factor = self.rows.factor()
                 self._failed = factor is None
@@ -338,19 +341,19 @@ class InteriorPointAscent(DualAscent):
         return epochs + math.log(max(1.0, self._gaps[-1] / tol)) / fall > self._patience
 
     def _solve(self, newton: NewtonSteps, stopper: Stopper) -> str | None:
-        """Go on for some Newton steps, and make the point that they have come to the state's."""
+        """Take some Newton steps, and copy the point that they reach into the state."""
         reason, loop, best = None, self.state.loop, self._best
         goal = self._goal_factor * (self._certifier.tol or np.finfo(np.float64).eps)
         with self.on_account(), np.errstate(all="ignore"):
             try:
                 with heeding(stopper.lasts):
-                    for _ in range(16):  # as many as a solution takes, and a few
+                    for _ in range(16):  # a few more than a solution takes
                         heed()
                         if not newton.step():
                             break
                         loop.counters[STEPS] += self.problem.y.size
                         if newton.has_reached(goal):
-                            self._goal_factor *= 0.1  # should rounding leave the gap above tol
+                            self._goal_factor *= 0.1  # in case rounding keeps it above tol
                             break
             except CutShort:
                 reason = stopper.reason()
@@ -368,7 +371,7 @@ class InteriorPointAscent(DualAscent):
         return reason or stopper.reason()
 
     def _place_intercept(self, last: float) -> None:
-        """Have a free intercept be that of Newton's steps, whose weight of the constant this is."""
+        """Set a free intercept from Newton's weight of the constant feature."""
         if self.problem.free_intercept:
             rows, loop = self.rows, self.state.loop
             wanted = rows.kernel_offset**0.5 * last * self.problem.lam * self.problem.y.size
@@ -389,20 +392,20 @@ class NewtonSteps:
     vector : ndarray of shape (factor.size,)
         w, the weight of the constant feature last.
     beta : ndarray of shape (n_samples,) or None
-        Dual variables within the box that may have the gap wanted, if there are any yet.
+        Dual variables within the box that may have the wanted gap; None before there are any.
     best : ndarray of shape (n_samples,) or None
-        Those within the box whose own w has the lowest objective so far, if there are any yet.
+        Those within the box whose own w has the lowest objective so far; None before there are any.
     lowest : float
         That objective, as computed.
     failed : bool
-        Whether there are no more digits to gain.
+        Whether rounding prevents further progress.
     """
 
     def __init__(self, problem: Problem, factor: Factor) -> None:
         self._factor = factor
         self._weight, self._signed = problem.weight, problem.examples.signed
         self._curvature = 1.0 / (problem.lam * problem.y.size)
-        # That which regularises w, 1/κ; a free intercept is the multiplier of Σ β_i ω_i s_i = 0.
+        # Regularisation of w, 1/κ; a free intercept is the multiplier of Σ β_i ω_i s_i = 0.
         self._ridge = np.full(factor.size, problem.lam * problem.y.size)
         self._is_free = problem.free_intercept
         if self._is_free:
@@ -420,7 +423,7 @@ class NewtonSteps:
         self._idle, self._faces = 0, 0
 
     def step(self) -> bool:
-        """Make a predictor and a corrector step; false if none is left."""
+        """Take a predictor and a corrector step; return false if no further one can help."""
         point, inverse, right = self._point, self._inverse, self._right
         total = interior.inverse_barrier(point, inverse)
         gram = self._factor.gram(inverse * self._signed**2)
@@ -442,13 +445,13 @@ class NewtonSteps:
         return not self.failed
 
     def has_reached(self, goal: float) -> bool:
-        """Return whether `beta` has a relative gap of at most this; the point moves on towards it.
+        """Set `beta`, and return whether its relative gap is small enough to stop.
 
         Parameters
         ----------
         goal : float
         """
-        if not self._gap <= 10.0 * goal:  # too far for a face of the box
+        if not self._gap <= 10.0 * goal:  # too early to guess a face of the box
             return False
         self.beta = self._on_face()
         if self._gap_at(self.beta)[0] <= goal:
@@ -457,17 +460,17 @@ class NewtonSteps:
         self.beta = np.minimum(1.0, self._point.beta)
         if gap <= goal:
             self._faces += 1
-            return self._faces >= 4  # rather than taken as it is
+            return self._faces >= 4  # a point on a face is better
         mismatch = float(np.abs(gradient - self._point.gradient).max())
         if mismatch > 0.5 * self._mismatch:
-            # Rounding keeps w from becoming that of β: let it be so by definition.
+            # Rounding keeps w from converging to that of β, which therefore replaces it.
             self._point = interior.replace_gradient(self._point, gradient)
             self.vector, mismatch = self._own_vector, math.inf
         self._mismatch = mismatch
         return False
 
     def _judge(self) -> None:
-        """Note whether the gap that the point seems to have falls."""
+        """Note whether the estimated gap of the point falls."""
         own = self._own_vector
         gradient = self._point.gradient
         norm = 0.5 * float(self._ridge @ self.vector**2)
@@ -487,7 +490,7 @@ class NewtonSteps:
     def _gap_at(
         self, beta: np.ndarray, vector: np.ndarray | None = None
     ) -> tuple[float, np.ndarray]:
-        """Find the relative gap of some β with its own w, and the gradient; keep the best."""
+        """Compute the relative gap and the gradient of β with its own w; keep the best β."""
         vector = self._vector_of(beta) if vector is None else vector
         gradient = self._products(vector) - self._weight
         norm = 0.5 * float(self._ridge @ vector**2)
@@ -498,7 +501,7 @@ class NewtonSteps:
         return (2.0 * norm + loss - float(self._weight @ beta)) / (norm + loss), gradient
 
     def _on_face(self) -> np.ndarray:
-        """Move β to the bounds that they are going to; the others make up for it."""
+        """Move each β that approaches a bound onto it; the others compensate."""
         beta, room, low, high, _ = self._point
         at_low = (beta < 0.5) & (beta / _typical(beta) < low / _typical(low))
         at_high = (beta >= 0.5) & (room / _typical(room) < high / _typical(high))
@@ -514,19 +517,19 @@ class NewtonSteps:
         return np.asarray(np.clip(moved, 0.0, 1.0))
 
     def _solver(self, matrix: np.ndarray) -> Callable[[np.ndarray], np.ndarray] | None:
-        """Solutions of ``(ridge + matrix) x = r``; None if there are numbers that are none."""
+        """Return a solver of ``(ridge + matrix) x = r``; None if entries are not finite."""
         matrix.flat[:: len(matrix) + 1] += self._ridge
         lower, info = lapack.dpotrf(matrix, lower=1)
         if info == 0:
             return lambda right: np.asarray(lapack.dpotrs(lower, right, lower=1)[0])
-        diagonal = matrix.diagonal()  # of a free intercept zero where all β are at their bounds
+        diagonal = matrix.diagonal()  # zero for a free intercept if all β are at their bounds
         size = 1.0 / np.sqrt(np.where(diagonal == 0.0, np.inf, diagonal))
         scaled = matrix * size[:, None] * size
         if not np.isfinite(scaled).all():
             self.failed = True
             return None
         ridge = np.finfo(np.float64).eps
-        while info != 0:  # until rounding leaves it positive definite
+        while info != 0:  # until it is positive definite in spite of rounding
             ridge *= 10.0
             scaled.flat[:: len(scaled) + 1] = 1.0 + ridge
             lower, info = lapack.dpotrf(scaled, lower=1)
@@ -549,5 +552,5 @@ class NewtonSteps:
 
 
 def _typical(values: np.ndarray) -> float:
-    """Return size of those among positive values that are not small."""
+    """Return the mean of positive values weighted by themselves: small ones hardly count."""
     return float(values @ values) / float(values.sum())

@@ -1,21 +1,20 @@
 """Pegasos over a stream of chunks: one pass over each, the iterate carried on.
 
 Only the primal vector and its stamped twin survive a chunk, so memory does not grow with the
-stream; counts, and the certificate made from them, would need every example and are given up.
+stream. Counts, and the certificate made from them, would need every example and are given up.
 
 Streams of different parts of the data can be averaged (iterative parameter mixing). What is
 averaged is the unscaled state. After t steps it holds ``q`` with ``w = q / (lam k t)``, so states
-average as their iterates do if and only if they have taken the same number of steps. All of a state
-is linear in the sums over its violations: stamped sums, the snapshots of the suffix average, and
-their clock, which is the same everywhere. So the mean of the states is the state of the run whose
-iterates are the means, and any average of these is read off it as ever. With the projection, scales
-differ; they are absorbed first.
+average as their iterates do if and only if they have taken the same number of steps. Stamped sums
+and the snapshots of the suffix average are linear in the violations as well, and the clock is the
+same everywhere. So the mean of the states is the state of the run whose iterates are the means, and
+their averages follow from it as usual. With the projection, scales differ; they are absorbed first.
 
-The ball of the projection has to hold the optimum of all data, which no chunk knows: a chunk's own
-ball may be smaller. As no loss is negative, ``lam ‖w*‖² ≤ P(0)`` over any examples, and P(0) is a
-mean. So a stream keeps the mean of the losses at w = 0 over the examples seen, and as its radius
-the largest ``sqrt(mean / lam)`` so far. That ball holds the optimum of the examples seen, and never
-lets go of one that it held: once all data have come, it holds their optimum for good.
+The ball of the projection has to contain the optimum of all data; a chunk's own ball may be too
+small. As no loss is negative, ``lam ‖w*‖² ≤ P(0)`` over any examples, and P(0) is a mean. So a
+stream keeps the mean of the losses at w = 0 over the examples seen, and as its radius the largest
+``sqrt(mean / lam)`` so far. That ball contains the optimum of the examples seen. It never shrinks,
+so it keeps the optimum of all data once they have come.
 """
 
 from __future__ import annotations
@@ -55,11 +54,11 @@ class Stream:
     n_chunks : int
         Chunks seen.
     n_examples : int
-        Examples seen, each time that one came.
+        Examples seen, repetitions included.
     loss_at_zero : float
         Mean of their weighted losses at w = 0.
     radius : float
-        Of the ball of the projection.
+        Radius of the ball of the projection.
     """
 
     state: State
@@ -70,14 +69,14 @@ class Stream:
     radius: float = 0.0
 
     def enclose(self, loss: float, n_examples: int) -> None:
-        """Widen the ball, if need be, so that it holds the optimum of more examples.
+        """Widen the ball, if need be, so that it contains the optimum of more examples.
 
         Parameters
         ----------
         loss : float
-            Mean of their weighted losses at w = 0, for the stream's ``lam``, which is set.
+            Mean of their weighted losses at w = 0. The stream's ``lam`` must be set.
         n_examples : int
-            How many these are.
+            Number of these examples.
         """
         self.n_examples += n_examples
         self.loss_at_zero += (loss - self.loss_at_zero) * (n_examples / self.n_examples)
@@ -85,15 +84,15 @@ class Stream:
         self.radius = max(self.radius, radius)
 
     def vector(self) -> np.ndarray:
-        """Return primal vector so far, intercept coordinate last; zeros before the first chunk."""
+        """Return the primal vector so far, intercept coordinate last; zeros before any chunk."""
         if self.state.steps == 0:
             return np.zeros_like(self.state.loop.image)
         return self.state.iterates()[-1].image(self.state.loop)
 
     def copy(self) -> Stream:
-        """Make a stream that goes on from here by itself."""
+        """Return an independent copy."""
         state = copy.copy(self.state)
-        # Counts make room for those of the next chunk, and snapshots are never written to.
+        # The next chunk replaces the counts, and snapshots are never written to.
         alpha, stamps, *others = state.loop
         state.loop = LoopState(alpha, stamps, *(array.copy() for array in others))
         state.suffix_snapshots = dict(state.suffix_snapshots)
@@ -113,7 +112,7 @@ def new_stream(
         Size of the constant feature; 0 for none.
     seed : int
     number : int
-        Of the pair; tells its draws apart.
+        Number of the pair; each has its own draws.
     """
     state = new_state(0, n_features + 1, options, math.nan, seed, (number,))
     return Stream(state, intercept_scaling)
@@ -146,7 +145,7 @@ def advance_stream(stream: Stream, problem: Problem, rows: RowSource) -> None:
 
 
 def loss_at_zero(problem: Problem) -> float:
-    """Return mean of the weighted losses of a chunk at w = 0; 0 without examples."""
+    """Return the mean of the weighted losses of a chunk at w = 0; 0 without examples."""
     return mean_loss(np.zeros(problem.y.size), problem) if problem.y.size else 0.0
 
 
@@ -164,13 +163,13 @@ def state_after(
     Parameters
     ----------
     stream : Stream
-        Whose ``lam`` is set, and whose ball encloses all parts.
+        Its ``lam`` is set, and with the projection `Stream.enclose` has counted all parts.
     problem : Problem
         Labels and weights of the part.
     rows : RowSource or None
         Features of the part; None if it has no examples, and no step is taken.
     part : int
-        Number of the part; tells its draws apart.
+        Number of the part; each has its own draws.
     n_steps : int
     n_done : int
         Steps that have been taken on this part before.
@@ -198,9 +197,9 @@ def _take_steps(
     radius: float,
     n_done: int = 0,
 ) -> None:
-    """Advance a state by steps on examples that it has not counted before.
+    """Advance a state on examples for which it has no counts.
 
-    So many steps have been taken on these draws before.
+    ``n_done`` steps have been taken on these draws before.
     """
     n_samples = problem.y.size
     state.loop = state.loop._replace(alpha=np.zeros(n_samples), stamps=np.zeros(n_samples))
@@ -256,7 +255,7 @@ def merge_states(states: Sequence[State], weights: Sequence[float]) -> State:
 
 
 def _without_counts(state: State) -> State:
-    """Copy a state without its counts, its scale absorbed."""
+    """Copy a state without its counts, and absorb its scale."""
     nothing = np.empty(0)
     light = copy.copy(state)
     light.loop = state.loop._replace(alpha=nothing, stamps=nothing)

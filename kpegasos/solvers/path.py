@@ -1,9 +1,8 @@
-"""`regularization_path`: one problem along values of C, each warm from the one before.
+"""`regularization_path`: one problem along values of C, each begun at the solution before.
 
 On kernel rows that are held, sets of examples move together (`PathRun`): one source of rows serves
 all values of the regularisation, and all folds, which differ by the weights of the examples alone.
-On features, and on kernel rows that nobody keeps, each value is a dual ascent of its own that
-begins at the solution before.
+On features, and on kernel rows that are not held, each value is a dual ascent of its own.
 """
 
 from __future__ import annotations
@@ -87,8 +86,8 @@ class RegularizationPath:
     margins : ndarray of shape (n_Cs, n_samples)
         ``f(x_i)`` of all examples, those that are held out as well.
     objectives, dual_bounds, relative_gaps : ndarray of shape (n_Cs,)
-        The primal objective, a lower bound on its minimum, and their distance over the objective,
-        with its rounding.
+        The primal objective, a lower bound on its minimum, and their distance, rounding included,
+        over the objective.
     evaluations : int
         Kernel values computed.
     status : {"tolerance", "completed", "max_time", "interrupted"}
@@ -122,7 +121,7 @@ class RegularizationPath:
             f"largest relative gap {self.relative_gap:.2g})"
         )
 
-    # What `Interrupted` tells of a result.
+    # What `Interrupted` reports of a result.
 
     @property
     def n_steps(self) -> int:
@@ -167,7 +166,7 @@ def regularization_path(
     max_time : float, default=None
         Seconds after which the values that are solved are returned.
     random_state : int, RandomState or None, default=None
-        Makes the permutations where examples move one at a time.
+        Seeds the permutations where examples move one at a time.
 
     Returns
     -------
@@ -233,12 +232,12 @@ def regularization_path(
 
 
 def _checked_values(Cs: Any) -> np.ndarray:
-    """Return values of C, each once.
+    """Return the values of C as an array.
 
     Raises
     ------
     ValueError
-        If they are not.
+        If one is out of range or occurs twice, or there is none.
     """
     values = as_array("Cs", Cs)
     # A comparison that is false for NaN.
@@ -287,7 +286,7 @@ def _by_ascents(
     seed: int,
     stopper: Stopper,
 ) -> tuple[Solutions, int, str | None]:
-    """Solve values by an ascent each; also kernel values, and the reason to stop before the end."""
+    """Solve each value by an ascent; return also kernel values and the reason for an early stop."""
     n_samples, evaluations, before, found = problem.y.size, 0, None, list[Result]()
     for C in Cs.tolist():
         reason = stopper.reason()
@@ -325,7 +324,7 @@ def _in_order(
     reason: str | None,
     tol: float,
 ) -> RegularizationPath:
-    """Put those that are solved, in their order, into that of ``Cs``."""
+    """Put the solutions, which are in the order ``order``, into that of ``Cs``."""
     solved = order[: solutions.objectives.size]
     numbers = np.full((4, Cs.size), np.nan)
     coefs, margins, alphas = np.zeros((3, Cs.size, weight.size))
@@ -389,7 +388,7 @@ class PathRun:
     tol : float
         Certified relative gap of each cell.
     max_epochs : int
-        Passes over the examples that the working sets of one cell come to at the most.
+        Limit on the working sets of one cell, in passes over the examples.
     alone : bool, default=False
         Whether the run has one thread for all it does; rows that it shares with others must then
         all be held.
@@ -403,8 +402,7 @@ class PathRun:
     whole : bool
         False once an error has come in the middle of a set.
     sets_before_pause, additions_before_pause : int
-        Sets between two looks at the clock where a set takes next to no time, and examples times
-        sets where there are many.
+        Most sets between two looks at the clock, and about the most examples times sets.
 
     Raises
     ------
@@ -443,9 +441,9 @@ class PathRun:
             self._view = self._rows_of(self._sets.wanted[:0])
 
     def _rows_of(self, members: np.ndarray) -> KernelView:
-        """Have a view that holds the rows of some examples."""
+        """Return a view that holds the rows of some examples."""
         view = self.rows.ensure_rows(members, int(self._loop.counters[STEPS]) + 1)
-        # When a row was used is written down: each thread has notes of its own.
+        # Ticks record when a row was used: each thread has its own.
         return view._replace(ticks=view.ticks.copy()) if self._alone else view
 
     @property
@@ -461,7 +459,7 @@ class PathRun:
     def advance(self, stopper: Stopper, n_cells: int | None = None) -> str | None:
         """Go on until all cells are solved; returns the stopper's reason if that came first.
 
-        What has been begun can be gone on with.
+        Another call goes on from there.
 
         Parameters
         ----------
@@ -478,12 +476,12 @@ class PathRun:
             with OnAccount(self.rows, self):
                 try:
                     with heeding(stopper.lasts):
-                        if sets.counts[CHOSEN]:  # and between two blocks rows may be another run's
+                        if sets.counts[CHOSEN]:  # another run may have used the rows since
                             self._view = self._rows_of(sets.wanted[: sets.counts[WANTED]])
                         status = follow(path, loop, self._view, sets)
                     if status == ADD_MOVES:
                         add_moves(loop, self._view, sets)
-                except CutShort:  # for rows, before anything has moved
+                except CutShort:  # while rows were computed, before anything has moved
                     self.rows.forget()
             if status == DONE or (n_cells is not None and self.n_solved >= n_cells):
                 break
@@ -493,12 +491,12 @@ class PathRun:
         return reason
 
     def solutions(self, stopper: Stopper | None = None, first: int = 0) -> Solutions:
-        """Certify what the cells that are solved have come to.
+        """Certify and return the solutions of the solved cells.
 
         Parameters
         ----------
         stopper : Stopper, default=None
-            Whose deadline and Ctrl-C bound what is computed again for the certificates.
+            Its deadline and Ctrl-C bound what is computed again for the certificates.
         first : int, default=0
             The first of the cells that are asked for.
         """
@@ -519,10 +517,10 @@ class PathRun:
     def _certified(
         self, cell: int, evaluated: Evaluated, stopper: Stopper | None
     ) -> tuple[np.ndarray, tuple[float, float, float]]:
-        """Find margins of a cell, and its objective, dual bound and relative gap.
+        """Return margins of a cell, and its objective, dual bound and relative gap.
 
-        For cells whose sums do not reach ``tol``: where rounding alone stands between, margins
-        are computed again.
+        For cells whose sums do not reach ``tol``: where rounding alone prevents it, margins are
+        computed again.
         """
         path, tol = self.path, self.tol
         problem = Problem(path.label, self.weights[path.folds[cell]], path.lams.item(cell))

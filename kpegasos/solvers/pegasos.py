@@ -1,7 +1,7 @@
 """Pegasos over any rows: the run that the driver advances, and `pegasos`, the function.
 
 The update is in `kpegasos.core.loops`; slices, records and certificate are in
-`kpegasos.solvers.driver`. Here is what is Pegasos' own: checkpoints, averages, resuming a state.
+`kpegasos.solvers.driver`. This module adds checkpoints, forecasts and resuming a state.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ _OF_A_DECADE = (1, 2, 5)
 def _violation_priority(
     state: LoopState, members: np.ndarray, examples: Examples, parameters: LoopParameters
 ) -> np.ndarray:
-    """Score the examples by their margin, averaged over the iterates where that is at hand.
+    """Score the examples by their margin, averaged over the iterates where the sums are kept.
 
-    Single early iterates swing about their average by whole margins, so the average says more about
-    the margin at a later step than the current iterate does.
+    Early iterates swing about their average by whole margins, so the average predicts the margin at
+    a later step better than the current iterate does.
     """
     if not is_hinge(examples.loss):
         return _pull_priority(state, members, examples, parameters)
@@ -68,7 +68,7 @@ def _violation_priority(
 def _pull_priority(
     state: LoopState, members: np.ndarray, examples: Examples, parameters: LoopParameters
 ) -> np.ndarray:
-    """Score the examples by what they would pull by now; those that would not come last."""
+    """Score the examples by the size of their pull, the largest first, those of none last."""
     steps = max(1, int(state.counters[STEPS]))
     to_decision = state.scalars[SCALE] / (parameters.lam * parameters.batch_size * steps)
     found = np.abs(
@@ -83,18 +83,17 @@ PRIMAL = Algorithm(primal_steps, _violation_priority, from_zero=True)
 class Checkpoints:
     """Increasing steps in ``(first, last]``; ``last`` is always among them.
 
-    They are computed as they are asked for: a run with a deadline may plan for millions of steps
-    and reach a few.
+    They are computed one by one: a run with a deadline may plan millions of steps and reach a few.
 
     Parameters
     ----------
     checkpoints : {"auto", "epoch", "log"}, sequence of int, or None
-        Ends of the epochs 1, 2, 5, 10, 20, 50 and so on, ends of all epochs, ten steps a
-        decade, these steps, or the end only.
+        In this order: ends of the epochs 1, 2, 5, 10, 20, 50 and so on, ends of all epochs, ten
+        steps a decade, these steps, or the end only.
     first, last : int
         Steps at which the run begins and ends.
     n_samples, batch_size : int
-        They make the epochs.
+        They define the epochs.
 
     Raises
     ------
@@ -183,7 +182,7 @@ class PegasosRun(SolverRun):
     points : Checkpoints
         Steps at which to record; the run ends at the last.
     stream : IndexStream, default=None
-        Where the draws come from; made from the state's seed if None.
+        Source of the draws; made from the state's seed if None.
     first : int, default=0
         Step of the state at which the stream begins.
     """
@@ -207,13 +206,13 @@ class PegasosRun(SolverRun):
         self._plan(points)
 
     def _plan(self, points: Checkpoints) -> None:
-        """Plan steps up to the last of some points, of which those that are passed do not count."""
+        """Plan steps up to the last of some points; those already passed do not count."""
         self.points, self.most_steps = points, points.last
         self._next = done = self.state.steps
         self._ahead = (step for step in points if step > done)
 
     def extend(self, points: Checkpoints) -> None:
-        """Go on beyond the end that was planned at first, with the same sequence of iterates."""
+        """Go on beyond the end that was planned, with the same sequence of iterates."""
         self._plan(points)
         self.status = "running"
 
@@ -233,17 +232,17 @@ class PegasosRun(SolverRun):
 
     @property
     def alpha(self) -> np.ndarray:
-        """Counts or sums of pulls, times the product of the projections since."""
+        """Counts or sums of pulls, times the product of the later projections."""
         return self.state.loop.scalars[SCALE] * self.state.loop.alpha
 
 
 def check_task(problem: Any, rows: Any) -> None:
-    """Check that a problem and rows are what they should be.
+    """Check the types of a problem and of rows.
 
     Raises
     ------
     TypeError
-        If they are not.
+        If one of them is of another type.
     """
     if not isinstance(problem, Problem):
         raise TypeError(
@@ -261,14 +260,14 @@ def total_steps(n_steps: int | None, epochs: float | None, n_samples: int, batch
     Raises
     ------
     ValueError
-        If the one that counts is not positive, or ``epochs`` is not finite.
+        If neither is given, or a given one is not positive and finite, or too large.
     """
     if n_steps is None or epochs is not None:
         epochs = as_number("epochs", epochs, positive=True, most=MOST_DRAWS // n_samples)
     if n_steps is not None:
         return as_integer("n_steps", n_steps, least=1, most=MOST_DRAWS // batch_size)
     assert epochs is not None
-    # A product such as 2.2 · 25 may lie above the whole number that is meant by a rounding error.
+    # A product such as 2.2 · 25 may exceed the intended whole number by a rounding error.
     draws = epochs * n_samples
     return max(1, math.ceil(draws * (1.0 - 4 * np.finfo(float).eps) / batch_size))
 
@@ -326,7 +325,7 @@ def check_earlier(
     Raises
     ------
     ValueError
-        If it is that of another.
+        If the state belongs to a different run, or is not whole.
     """
     if (
         # Two losses without parameters are equal as tuples.
@@ -387,8 +386,8 @@ def pegasos(
         consecutive rows in random order, for rows that come in no particular order. A callable
         ``f(rng, n_samples)`` returns the draws of one epoch.
     projection : bool, default=False
-        Project onto a ball that holds the optimum after each step, of radius ``1/sqrt(lam)`` with
-        the hinge. A loss without a largest slope is always projected.
+        After each step, project onto a ball that contains the optimum; its radius is
+        ``1/sqrt(lam)`` with the hinge. A loss of unbounded slope is always projected.
     average : {"weighted", "suffix", "uniform"} or None, default="weighted"
         Which iterate is returned; see `kpegasos.core.state`.
     step : callable, default=None
@@ -403,7 +402,7 @@ def pegasos(
         only, or with ``tol`` where it has to: each epoch, or, for linear rows, at steps that grow
         by half.
     random_state : int, RandomState or None, default=None
-        Makes the index stream.
+        Seeds the index stream.
     state : State, default=None
         ``result.state`` of an earlier call, to go on with the same sequence of iterates. The state
         is modified; after an error in the middle of a step it is of no use.
@@ -418,6 +417,8 @@ def pegasos(
     ------
     ValueError
         Naming the parameter, what was expected and what came.
+    TypeError
+        If problem, rows, state or monitor is of another type.
     Interrupted
         After Ctrl-C: a `KeyboardInterrupt` whose ``result`` is the model reached so far.
 

@@ -4,12 +4,12 @@ Where kernel rows can be held, sets of examples move together (`kpegasos.core.wo
 
 Where examples are many, blocks of violators come first. A block is a random sample of the examples
 that violate optimality. The dual is maximised over it by working sets, on the kernel matrix of the
-block alone; what its coefficients have gained is then added to all margins in one pass over its
-kernel rows, of which none is written to memory. The sample has to be random: the worst violators
-lie together, and correct one place again and again. Where most coefficients end at a bound of their
-box, most examples move once. Where they do not, blocks undo each other, and working sets on rows
-that are kept cost less; the first block tells which it is. Nothing depends on how many rows can be
-kept, if there is room for a block's matrix.
+block alone; the changes of its coefficients are then added to all margins in one pass over its
+kernel rows, none of which is stored. The sample has to be random: the worst violators are near each
+other, and would correct one region again and again. Where most coefficients end at a bound of their
+box, most examples move once. Otherwise blocks undo each other, and working sets on rows that are
+kept cost less; the first block shows which case it is. The result does not depend on how many rows
+can be kept, if there is room for a block's matrix.
 """
 
 from __future__ import annotations
@@ -83,12 +83,12 @@ def ascent_after(
     stopper : Stopper
         Deadline and Ctrl-C.
     kind : type, default=None
-        A class of ascents of one's own.
+        Class of the ascent; chosen by rows and loss if None.
 
     Returns
     -------
     DualAscent or None
-        None where there is nothing to refine, or no time for it.
+        None where the run has reached ``tol``, or was cut short without a certificate.
 
     Raises
     ------
@@ -116,9 +116,9 @@ def ascent_after(
 
 
 def seconds_of_first_moves(run: PegasosRun) -> float:
-    """Forecast how long the ascent after a run takes until it has moved all that matters.
+    """Forecast the seconds until the ascent after a run has moved all examples that matter.
 
-    At the least; zero where all rows are there.
+    A lower estimate; zero where all rows are there.
     """
     rows, state = run.rows, run.state
     if not (rows.computes_as_asked and holds_sets(rows) and state.evaluations):
@@ -126,13 +126,13 @@ def seconds_of_first_moves(run: PegasosRun) -> float:
     margins = run.evaluate()[1].margins
     waits = pulls(run.problem.loss, margins, run.examples.label) != 0.0
     n_rows = int(np.count_nonzero(waits & (state.loop.alpha == 0.0)))
-    # More will matter than those at the end of a run, whose own seconds are mostly of what is
-    # compiled or loaded first. Moves take half as long as their rows, or more.
+    # More examples will matter than at the end of the run, whose own seconds are mostly compilation
+    # and loading. Moves take half as long as their rows, or more.
     return 1.5 * min(2 * n_rows, margins.size) * margins.size * rows.pace
 
 
 def polished(run: PegasosRun, ascent: DualAscent) -> Result:
-    """Result of the ascent behind a run, at its end."""
+    """Return the result of the ascent after a run, at its end."""
     if ascent.status in CUT_SHORT:
         _consider_multiples(ascent, run)
     return ascent.result(of=run)
@@ -158,7 +158,7 @@ def _best_multiple(evaluation: Evaluated, problem: Problem) -> tuple[float, floa
     nothing = objective(0.0)
     if not (squared_norm > 0.0 and nothing > 0.0):
         return 0.0, nothing
-    # Beyond this the norm alone costs more than the model of no examples.
+    # Beyond this the norm alone costs more than w = 0.
     largest = 0.5 * math.log(2.0 * nothing / (problem.lam * squared_norm))
     found = minimize_scalar(
         lambda logarithm: objective(math.exp(logarithm)),
@@ -169,13 +169,13 @@ def _best_multiple(evaluation: Evaluated, problem: Problem) -> tuple[float, floa
     return math.exp(found.x), float(found.fun)
 
 
-#: Examples of a set where kernel values are costly: of 4, 8, 16, 32 and 64 the first asked for the
-#: fewest values, 1.0 to 1.2 times the least that a certificate takes; the last for up to 4.6 times.
+#: Examples of a set where kernel values are costly. Of 4, 8, 16, 32 and 64, 4 needed the fewest
+#: values: 1.0 to 1.2 times the least that a certificate takes, against up to 4.6 times with 64.
 _COSTLY_SET = 4
 
 
 def shape_of_sets(n_samples: int, capacity: int) -> tuple[int, int, int, int]:
-    """Choose working sets for rows of which so many can be held.
+    """Choose the shape of working sets where ``capacity`` rows can be held.
 
     Parameters
     ----------
@@ -184,7 +184,8 @@ def shape_of_sets(n_samples: int, capacity: int) -> tuple[int, int, int, int]:
     Returns
     -------
     size, n_sets, n_wanted, n_ahead : int
-        Examples of a set, sets of a round, rows that may be held, and asked for at a time.
+        Examples of a set, sets of a round, rows that may be held for a set, and new rows that are
+        computed together.
     """
     size = min(n_samples, tuning.WORKING_SET)  # all of very few, else a share within limits
     if n_samples > 2 * tuning.SMALL_WORKING_SET:
@@ -199,7 +200,7 @@ def shape_of_sets(n_samples: int, capacity: int) -> tuple[int, int, int, int]:
 
 
 def sets_for(rows: RowSource, alpha: np.ndarray, *, alone: bool = False) -> tuple[WorkingSets, int]:
-    """Make working sets for an ascent on rows that are held; also how many are of a round.
+    """Make working sets for an ascent on rows that are held; return also how many make a round.
 
     Parameters
     ----------
@@ -211,7 +212,7 @@ def sets_for(rows: RowSource, alpha: np.ndarray, *, alone: bool = False) -> tupl
     """
     n_samples = rows.n_samples
     size, n_sets, n_wanted, n_ahead = shape_of_sets(n_samples, rows.row_capacity)
-    # The rows of the support have been needed before, and those of few examples cost little.
+    # The support has needed its rows before, and the rows of few examples cost little.
     seen = alpha != 0.0
     if rows.is_costly:  # so that few rows are asked for that are not needed in the end
         size = n_wanted = min(n_samples, _COSTLY_SET)
@@ -226,10 +227,9 @@ def sets_for(rows: RowSource, alpha: np.ndarray, *, alone: bool = False) -> tupl
 _COUNTS = 0.1
 #: Share of the gap up to which a block is solved, and passes over its examples at the most.
 _REDUCTION, _PASSES = 0.1, 4
-#: Share of a block's coefficients, of those that are not zero, that have to end at a bound.
+#: Share of a block's non-zero coefficients that have to end at a bound.
 _BOUNDED = 0.5
-#: Rows that may be added for each coefficient that is not zero: where it takes more, blocks undo
-#: each other.
+#: Rows that may be added per non-zero coefficient: where it takes more, blocks undo each other.
 _MOST_ADDITIONS = 3.0
 
 
@@ -255,7 +255,7 @@ class Blocks:
         Parameters
         ----------
         rows : RowSource
-            Those of the ascent, here and below: they may be made anew in between.
+            Rows of the ascent, here and below: they may be made anew in between.
         """
         size, n_coefs = rows.block_size, int(np.count_nonzero(self._state.alpha))
         places = np.flatnonzero(self._violators(rows.largest)[self._order])
@@ -281,7 +281,7 @@ class Blocks:
     def solve(
         self, rows: RowSource, members: np.ndarray, parameters: LoopParameters, gap: float
     ) -> np.ndarray:
-        """Return the coefficients of a block that maximise the dual, nearly; none if it is no use.
+        """Return coefficients of a block that nearly maximise the dual; none if blocks are no use.
 
         Parameters
         ----------
@@ -369,15 +369,15 @@ class WorkingSetAscent(DualAscent):
         sets.scalars[ENOUGH] = SAFE * (self._certifier.tol or 0.0)
         while True:
             with self.on_account():
-                # Between two blocks rows may be another run's.
+                # Another run may have used the rows since.
                 wanted = sets.wanted[: sets.counts[WANTED] if sets.counts[CHOSEN] else 0]
                 try:
                     with heeding(stopper.lasts):
                         view = self.rows.ensure_rows(wanted, self.state.steps)
-                except CutShort:  # rows were not waited for
+                except CutShort:  # while rows were computed
                     self.rows.forget()
                     if (reason := stopper.reason()) is None:
-                        raise  # by whoever waits for the whole run
+                        raise  # asked for by a block around the run
                     return reason
                 status = ascend(loop, view, sets, self.examples, self.parameters)
                 if status == ADD_MOVES:
@@ -388,7 +388,7 @@ class WorkingSetAscent(DualAscent):
                 return reason
 
     def _advance_by_block(self, blocks: Blocks, stopper: Stopper) -> tuple[bool, str | None]:
-        """Maximise over a block; returns whether none is of use, and the reason to stop."""
+        """Maximise over a block; returns whether blocks are no use, and the reason to stop."""
         members, gap = blocks.choose(self.rows), self.history.records[-1].relative_gap
         if not members.size:
             return True, None
@@ -411,8 +411,8 @@ class WorkingSetAscent(DualAscent):
         before = self._gap
         super().record()
         last, _ = self.evaluate()
-        # That of the iterate itself rises in every round. The best multiple of it may have a larger
-        # one that does not.
+        # The dual value of the iterate itself rises in every round. That of its best multiple may
+        # be larger and not rise.
         dual = last.dual
         if not self.problem.free_intercept:
             lam = self.problem.lam
@@ -423,5 +423,5 @@ class WorkingSetAscent(DualAscent):
         self._largest_dual = max(self._largest_dual, dual)
 
     def at_end(self) -> bool:
-        """Return whether there is an end, or nothing has been gained for some rounds."""
+        """Return whether the ascent is at an end, or has gained nothing for some rounds."""
         return super().at_end() or self._idle_rounds >= IDLE_ROUNDS

@@ -29,8 +29,8 @@ class Record(NamedTuple):
     epoch : float
         Passes over the data so far: draws divided by examples.
     seconds : float
-        Time in the solver, without evaluations. That of an estimator begins with ``fit``: what
-        comes before the steps, such as a kernel matrix, counts; the first pair has what all need.
+        Time in the solver, without evaluations. Estimators count from ``fit``: work before the
+        steps, such as a kernel matrix, is included. What all pairs need counts for the first.
     objective_last, objective_average : float
         Primal objective of the last iterate and of the returned one (the chosen average).
     dual_bound : float
@@ -45,7 +45,7 @@ class Record(NamedTuple):
     support_size : int
         Examples with a non-zero coefficient.
     kernel_evaluations, cache_hits : int
-        Kernel values computed; row uses for which the row was there from an earlier use.
+        Kernel values computed; uses of a row that was there from an earlier use.
     """
 
     iteration: int
@@ -96,7 +96,7 @@ class History:
 
     @classmethod
     def of(cls, rows: np.ndarray, before: History | None = None) -> History:
-        """Make a history of rows with a column for each field of a record, behind another."""
+        """Make a history of rows with a column for each field of a record, appended to another."""
         history = cls.__new__(cls)
         history._rows = rows if before is None else np.concatenate((before._rows, rows))
         return history
@@ -151,7 +151,7 @@ class History:
         return np.array([getattr(record, name) for record in self.records])
 
     def to_dict(self) -> dict[str, np.ndarray]:
-        """Return columns as arrays of shape (n_checkpoints,), for a DataFrame."""
+        """Return the columns as arrays of shape (n_checkpoints,), for a DataFrame."""
         return {column: self[column] for column in self.columns}
 
     def __repr__(self) -> str:
@@ -168,17 +168,17 @@ class History:
 class Result:
     """A trained binary model and its certificate.
 
-    It holds a few vectors of n_samples and, for new examples, the kernel and what it is evaluated
-    on: the data, which are not copied, until a first decision or a pickle, and the support vectors
-    from then on. Kernel values are not held.
+    It holds a few vectors of length n_samples and, for new examples, the kernel. It refers to the
+    data, without a copy, until a first decision or a pickle, and holds the support vectors from
+    then on. It holds no kernel values.
 
     Attributes
     ----------
     alpha : ndarray of shape (n_samples,), float64
         With the hinge how often each example was drawn while violating, else the sum of its pulls,
-        times the product of the projections since (integers with the hinge and neither projection
-        nor a step rule); ``w_{T+1} = Σ alpha_j ω_j y_j φ(x_j) / (lam k T)``. The dual
-        variables β in the case of `sdca`.
+        times the product of the later projections (integers with the hinge and neither projection
+        nor a step rule); ``w_{T+1} = Σ alpha_j ω_j y_j φ(x_j) / (lam k T)``. `sdca` returns the
+        dual variables β.
     coef : ndarray of shape (n_samples,)
         Signed coefficients: ``f(x) = Σ_j coef_j k(x_j, x) + intercept``.
     w : ndarray of shape (n_features,) or None
@@ -193,26 +193,27 @@ class Result:
     dual_bound : float
         A lower bound on the minimum of P.
     gap, relative_gap : float
-        ``objective − dual_bound`` and what rounding may have taken off the objective; the same
+        ``objective − dual_bound`` plus what rounding may have taken off the objective; the same
         divided by the objective. Bound and gaps are NaN where the kernel is not positive
         semi-definite, by its name or as the values showed.
     n_steps : int
         Steps done, all calls together.
-    status : {"completed", "tolerance", "max_time", "interrupted", "stopped"}
-        Why it ended; ``"stopped"`` by a monitor or a callback.
+    status : str
+        Why it ended: ``"completed"``, ``"tolerance"``, ``"max_time"``, ``"max_kernel_evaluations"``,
+        ``"interrupted"``, or ``"stopped"`` by a monitor or a callback.
     history : History
     state : State
         What `pegasos` continues from.
     rounding : float
         How much of the gap is rounding.
     decisions : callable or None
-        What `decision_function` calls: what ``RowSource.decisions`` made.
+        Function that `decision_function` calls, made by ``RowSource.decisions``.
     classes : ndarray of shape (2,) or None
         The labels of negative and positive decisions; None for -1 and +1.
     regression : bool
         Whether decisions are the predictions.
     intercept_interval : tuple of float or None
-        From the least to the largest intercept that is best for this w; None unless it is free.
+        Smallest and largest optimal intercept for this w; None unless the intercept is free.
 
     Examples
     --------
@@ -245,7 +246,7 @@ class Result:
     intercept_interval: tuple[float, float] | None = None
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """``f(x)`` of new examples.
+        """Return ``f(x)`` of new examples.
 
         Parameters
         ----------
@@ -260,8 +261,8 @@ class Result:
         Raises
         ------
         ValueError
-            If X has another number of columns, or leaves no finite decision; if the kernel was lost
-            on the way through a pickle, or the rows are of a kind that decides on no new examples.
+            If X has another number of columns, or leaves no finite decision; if the kernel could
+            not be pickled with the result, or the rows cannot decide on new examples.
         """
         if self.decisions is None:
             raise ValueError(
@@ -334,5 +335,5 @@ class Results(Sequence[Result]):
         return [getattr(result, name) for result in self._results]
 
     def of_members(self, name: str) -> np.ndarray:
-        """Return an attribute of shape (n_samples,) of all results, one behind the other."""
+        """Return an attribute of shape (n_samples,) of all results, concatenated."""
         return np.concatenate(self.column(name))

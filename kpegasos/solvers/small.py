@@ -1,7 +1,7 @@
 """Runs over few examples each: thousands of them in a call, and results in columns.
 
-`kpegasos.core.small_runs` trains them; here are time, Ctrl-C, and what comes of it. There is no
-object of a run, and a `Result` or a `History` only where somebody asks for one.
+`kpegasos.core.small_runs` trains them; this module handles time, Ctrl-C and results. There is no
+object of a run; a `Result` and the records of a `History` are made only when asked for.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kpegasos.utils import tuning
 from kpegasos.utils.boundary import require_shape
 from kpegasos.utils.threads import even_ranges, parallel_for, threads_for
 
-#: Pairs of the first call, and how many times as many the next may have.
+#: Pairs of the first call, and the largest growth from one call to the next.
 _FIRST_CALL, _MOST_GROWTH = 4, 4
 _STATUS = ("", "completed", "tolerance")
 _MOST_STEPS = 2**62
@@ -47,9 +47,9 @@ class SmallResults(Results):
     pairs : SmallPairs
     options : PegasosOptions
     seconds_before : float
-        Seconds that the first pair has as its own.
+        Seconds that count for the first pair.
     states : list of State or None
-        Where the runs begin, if they have begun before.
+        States that the runs go on from; None for a new run.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class SmallResults(Results):
         }
 
     def hold_states(self, seed: int, keys: Any) -> None:
-        """Have the results hold what other runs could go on from."""
+        """Have the results hold states that other runs can go on from."""
         states = self._columns["state"] = []
         for number, key in enumerate(keys):
             loop, lam = self._loop(number), self.pairs.lam.item(number)
@@ -122,7 +122,7 @@ class SmallResults(Results):
         )
 
     def put(self, number: int, result: Result) -> None:
-        """Enter a result that was found in another way."""
+        """Store a result that was found in another way."""
         part = self._members(number)
         for name in ("alpha", "coef", "margins"):
             self.of_members(name)[part] = getattr(result, name)
@@ -139,7 +139,7 @@ class SmallResults(Results):
         return found.tolist() if isinstance(found, np.ndarray) else list(found)
 
     def of_members(self, name: str) -> np.ndarray:
-        """Return an attribute of shape (n_samples,) of all results, one behind the other."""
+        """Return an attribute of shape (n_samples,) of all results, concatenated."""
         found: np.ndarray = getattr(self.runs.states if name == "alpha" else self.runs, name)
         return found
 
@@ -200,9 +200,9 @@ class SmallResults(Results):
         threads = min(threads, threads_for(tuning.MEMORY_WORK * float(sizes @ steps)))
         parallel_for(work, even_ranges(len(self), threads))
         self._n_done += n_points
-        # What the constant feature adds to each decision, the square of whose size is the offset.
+        # What the constant feature adds to each decision; its squared size is the offset.
         found = self._columns["intercept"]
-        for size in set(sizes.tolist()):  # as many columns are summed in the order of one
+        for size in set(sizes.tolist()):  # each is summed as in a run alone
             of_size = np.flatnonzero(sizes == size)
             coefs = self.runs.coef[self._ends[of_size, None] + np.arange(size)]
             found[of_size] = pairs.offset * coefs.sum(axis=1)
@@ -236,11 +236,11 @@ class SmallResults(Results):
     def _take(
         self, first: int, last: int, records: np.ndarray, seconds: float, reason: str | None
     ) -> None:
-        """Take over what a call has found of the pairs ``first .. last - 1``, and what it took."""
+        """Store the records of a call for the pairs ``first .. last - 1``, and share its time."""
         numbers = self.runs.numbers[first:last]
         begins = numbers[:, small_runs.FIRST_RECORD].astype(np.int64)
         sizes = numbers[:, small_runs.N_RECORDS].astype(np.int64)
-        # Nobody has looked at a clock between them.
+        # No clock was read between them.
         each = seconds / max(1, len(records))
         own = 1 + np.arange(len(records)) - np.repeat(begins, sizes)
         records[:, 2] = own * each + np.repeat(self._seconds[first:last], sizes)

@@ -5,8 +5,8 @@ Loops are advanced in short slices; between two slices the driver asks a `Stoppe
 half; a second one interrupts for good. Once the model is complete the interrupt is raised again,
 so that a script stops: see `Interrupted`.
 
-How many presses a block bears is the stopper's ``presses_kept``. None interrupts a block that has
-set it to infinity, and none the way out of a block that a press has interrupted.
+The stopper's ``presses_kept`` is the number of presses that only raise the flag. None interrupts a
+block that has set it to infinity, nor, for a second, the cleanup after an interrupt for good.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from kpegasos.utils.threads import at_work
 CUT_SHORT = ("interrupted", "max_time", "max_kernel_evaluations")
 #: Reason to leave a run for others, and to go on with it later.
 PAUSED = "paused"
-#: Seconds after a press that has interrupted for good in which others belong to it.
+#: Seconds after a press that interrupts for good in which further ones are ignored.
 _WAY_OUT = 1.0
 #: Seconds after Ctrl-C in which a run that has no model yet may make one.
 _FIRST_MODEL = 0.5
@@ -62,7 +62,7 @@ class Stopper:
     deadline : float or None
         By the clock of `time.perf_counter`.
     latest : float
-        When what is computed once more for certificates ends, for all runs together.
+        When computing again for certificates ends, for all runs together; by the same clock.
     presses_kept : float
         How many presses of Ctrl-C only ask the runs to stop; the next interrupts for good.
     """
@@ -72,7 +72,7 @@ class Stopper:
         self.limit(max_time)
         self.presses_kept = 1.0
         self._presses: list[float] = []
-        #: What has come, "failed" or "abandoned"; all shares see it.
+        #: "failed" or "abandoned", if that has come; all shares have the same set.
         self._flags: set[str] = set()
         self._pause, self._pause_values = math.inf, math.inf
 
@@ -82,7 +82,7 @@ class Stopper:
         self.latest = math.inf if self.deadline is None else self.deadline + 0.2
 
     def paying(self, most: int | None) -> AbstractContextManager[None]:
-        """Open a block after so many kernel values of which there is reason to stop."""
+        """Open a block in which so many kernel values are a reason to stop; None for no limit."""
         if most is None:
             return nullcontext()
         self._counter.most = most
@@ -93,19 +93,19 @@ class Stopper:
         self._presses.append(time.perf_counter())
 
     def abandon(self) -> None:
-        """Let all that is computed be left at once, whatever is lost."""
+        """Ask all runs to end at once, whatever is lost."""
         self._flags.add("abandoned")
 
     def is_kept(self) -> bool:
-        """Return whether somebody still waits: no press has interrupted for good."""
+        """Return whether results are still wanted: no press has interrupted for good."""
         return "abandoned" not in self._flags
 
     def lasts(self) -> bool:
-        """Return whether there is no reason to stop; a pause waits for a step in work."""
+        """Return whether there is no reason to stop; a pause is none within a step."""
         return self.reason() in (None, PAUSED)
 
     def bears_delay(self) -> bool:
-        """Return whether a first model may still be waited for: not long after Ctrl-C."""
+        """Return whether a first model may still be made: not long after Ctrl-C."""
         return not self._presses or time.perf_counter() < self._presses[0] + _FIRST_MODEL
 
     def fail(self) -> None:
@@ -123,7 +123,7 @@ class Stopper:
         Parameters
         ----------
         part : float
-            Of the time and of the kernel values that are paid for.
+            Share of the time and of the kernel values that are left.
         """
         share, now = copy.copy(self), time.perf_counter()
         share._begin = now
@@ -141,12 +141,12 @@ class Stopper:
 
     @property
     def seconds_left(self) -> float:
-        """Seconds until there is reason to stop or to pause, as far as time is one."""
+        """Seconds until the deadline or the pause, infinite without either."""
         end = math.inf if self.deadline is None else self.deadline
         return max(0.0, min(end, self._pause) - time.perf_counter())
 
     def reason(self) -> str | None:
-        """One of `CUT_SHORT`, ``"stopped"``, `PAUSED` or None."""
+        """Return one of `CUT_SHORT`, ``"stopped"``, `PAUSED` or None."""
         if self.interrupted:
             return "interrupted"
         if "failed" in self._flags:
@@ -168,7 +168,7 @@ class _Handler:
         self._previous = previous
         self._passed_on = -math.inf
         if isinstance(previous, _Handler) and previous._stopper.interrupted:
-            stopper.interrupt()  # the block around this one waits for it
+            stopper.interrupt()  # the block around this one has been asked to stop
 
     def __call__(self, number: int, frame: Any) -> None:
         stopper = self._stopper
@@ -183,18 +183,16 @@ class _Handler:
 
 @contextmanager
 def interruptible(stopper: Stopper) -> Iterator[Stopper]:
-    """Turn Ctrl-C inside the block into ``stopper.interrupt()``, as often as the stopper bears it.
+    """Turn Ctrl-C inside the block, which is `at_work`, into ``stopper.interrupt()``.
 
-    The block is `at_work`.
-
-    The next press goes to the handler of before, as does each that comes more than a second after
-    it: what a block does on its way out is not cut in half. Outside the main thread, and where
-    Ctrl-C is ignored, nothing is changed.
+    After as many presses as the stopper keeps, the next goes to the previous handler, as does each
+    that comes more than a second later: cleanup is not cut in half. Outside the main thread, and
+    where Ctrl-C is ignored, nothing is changed.
 
     Raises
     ------
     KeyboardInterrupt
-        From an error of the block after a press, which would be lost otherwise.
+        Instead of an error of the block after a press, which would be lost otherwise.
     """
     previous = None
     if threading.current_thread() is threading.main_thread():
