@@ -5,8 +5,8 @@ the *image* of the unscaled iterate q up to date (see `kpegasos.core.state`): ma
 examples where kernel rows are held, q itself for features. `KernelSource` is what sources of
 kernel rows have in common. `kpegasos.rows.choose` picks one.
 
-A result outlives its rows. It decides by the points behind its coefficients and the kernel, and
-keeps no kernel value; decisions of features are in `kpegasos.rows.features`.
+A result outlives its rows. It decides by the kernel and the examples of its coefficients, and keeps
+no kernel value; decisions of features are in `kpegasos.rows.features`.
 """
 
 from __future__ import annotations
@@ -135,21 +135,21 @@ class Evaluated(NamedTuple):
     squared_norm : float
         ``‖w‖²``.
     loss_rounding, norm_rounding : float
-        Largest error that rounding may make of the mean loss and of ``‖w‖²``.
+        Largest rounding errors of the mean loss and of ``‖w‖²``.
     margin_rounding : float
-        That of a margin, of which a free intercept is no part.
+        Largest rounding error of a margin without its free intercept.
     additions : float
         See `kpegasos.core.certificate.additions`.
     vector : ndarray of shape (n_features + 1,) or None
         Primal vector, the coordinate of the constant feature last; from features only.
     intercept : float or None
-        The intercept that margins have, where it is free and the best for this w has been found.
+        The free intercept in the margins, once the best for this w has been found.
     interval : tuple of float or None
-        From the least to the largest that is best.
+        Smallest and largest best intercept.
     objective, upper_bound : float
-        ``P(w)`` as computed, and what it is at most, whatever rounding did; NaN until it is judged.
+        ``P(w)`` as computed, and an upper bound in spite of rounding; NaN until it is judged.
     dual : float
-        The dual value that belongs to it, as computed; NaN without a certificate.
+        Its dual value, as computed; NaN without a certificate.
     settled : bool
         Whether its margins have been computed again.
     """
@@ -176,7 +176,7 @@ class Evaluated(NamedTuple):
 
     @property
     def image(self) -> np.ndarray:
-        """Its image: the primal vector, or margins without an intercept that is free."""
+        """Its image: the primal vector, or margins without a free intercept."""
         if self.vector is not None:
             return self.vector
         return self.margins if self.intercept is None else self.margins - self.intercept
@@ -252,7 +252,7 @@ def new_rows(X: Any, n_features: int, *, finite: bool = True) -> Any:
     Raises
     ------
     ValueError
-        If they are no such rows.
+        If they have another number of features, or are not finite where they must be.
     """
     X = canonical_rows(X)
     if X.shape[1] != n_features:
@@ -274,7 +274,7 @@ class KernelDecisions:
     Parameters
     ----------
     values : KernelMatrix
-        Of the examples.
+        Kernel values of the examples.
     coef : ndarray of shape (n_samples,)
         Signed coefficients.
     intercept : float
@@ -312,13 +312,13 @@ class KernelDecisions:
             )
         vectors, coefs = self._support()
         vectors = checked_vectors("vectors", vectors, (coefs.shape[1], vectors.shape[1]))
-        # Whether a function of a user's own minds NaN is for the function to say.
+        # A function of a user's own may accept NaN.
         X = new_rows(X, vectors.shape[1], finite=not isinstance(kernel, CallableKernel))
         sums = kernel_decision(kernel, X, vectors, coefs, kept=self._kept)
         return finite_decisions(sums[:, 0] + self._intercept)
 
     def _support(self) -> tuple[Any, np.ndarray]:
-        """Return support vectors and coefficients of shape (1, n_support); let go of the rest."""
+        """Return support vectors and coefficients of shape (1, n_support); release the rest."""
         X, rows, coef = self._terms
         if rows is not None:
             X = X[rows]
@@ -365,7 +365,7 @@ class GramDecisions:
         Parameters
         ----------
         X : array-like of shape (n_new, n_samples)
-            Kernel values of the new examples with those of the training.
+            Kernel values of the new examples with the training examples.
 
         Returns
         -------
@@ -374,7 +374,7 @@ class GramDecisions:
         Raises
         ------
         ValueError
-            If X is another matrix, or leaves no finite decision.
+            If X is sparse, has another number of columns, or leaves no finite decision.
         """
         if sparse.issparse(X):
             raise ValueError("X must be a dense array of kernel values, got a sparse one instead")
@@ -402,8 +402,8 @@ class RowSource(ABC):
     Parameters
     ----------
     unchanging : bool, default=False
-        Of the class, which does not inherit it: whether runs may go on at the same time, as nothing
-        but `settle` changes anything.
+        Argument of the class, not inherited: whether runs may go on at the same time, as only
+        `settle` changes anything.
 
     Attributes
     ----------
@@ -417,15 +417,15 @@ class RowSource(ABC):
     positive_definite : bool
         Whether the kernel is positive semi-definite, so that duality gaps are certificates.
     block_size : int
-        Examples of a block of violators (`kpegasos.solvers.polish`), of which `block` has the
-        kernel matrix; 0 where dual ascent does without.
+        Examples of a block of violators (`kpegasos.solvers.polish`), whose kernel matrix `block`
+        returns; 0 where dual ascent uses no blocks.
     computes_as_asked : bool
         Whether a loop waits for kernel values. Before those of a step `advance` may raise
         `kpegasos.utils.patience.CutShort`.
     pace : float
-        Seconds of a kernel value that is computed, with all that is done with it, at the best.
+        Least seconds of a kernel value that is computed, its use included.
     is_costly : bool
-        Whether kernel values cost more than whatever else a solver does, and are kept for all.
+        Whether kernel values cost more than all else a solver does, and the kernel keeps them.
     evaluations : int
         Kernel values computed so far.
     unclaimed : int
@@ -436,8 +436,8 @@ class RowSource(ABC):
         The kernel value of examples i and j is off by ``rounding[i] + rounding[j]`` at the most; 0
         where values, or features, are the problem itself.
     tolerated_error : float
-        Error of kernel values up to which a contradiction is rounding, and no sign of a kernel that
-        is indefinite.
+        Error of kernel values up to which a contradiction counts as rounding, not as a sign of an
+        indefinite kernel.
     """
 
     image_kind: str = "margins"
@@ -476,14 +476,14 @@ class RowSource(ABC):
     ) -> list[Evaluated]:
         """Return coefficients, margins and norm of some iterates of a state.
 
-        Where the intercept is free, and will be found anew, margins and norm are without what is
-        constant: the feature's part, and ``shift``, which has been added to the image.
+        With ``shift``, which has been added to the image, the intercept is free and will be found
+        anew: margins and norm are then without it and the constant feature's part.
         """
 
     def decisions(
         self, coef: np.ndarray, w: np.ndarray | None, intercept: float
     ) -> Decisions | None:
-        """Make what decides on new examples for a model of these rows; None where nothing can."""
+        """Return the decision function of a model of these rows; None where there is none."""
         return None
 
     def settle(
@@ -500,19 +500,19 @@ class RowSource(ABC):
         evaluated : Evaluated
         examples : Examples
         losses : bool, default=True
-            Whether margins are wanted that may lie below 1, and not the norm alone.
+            Whether margins of examples with a loss are wanted, and not the norm alone.
         """
         return evaluated
 
     def prepare(self) -> None:  # noqa: B027
-        """Have what projection and dual ascent need, before a step is begun."""
+        """Prepare what projection and dual ascent need, before a step is begun."""
 
     def ensure_rows(self, members: np.ndarray, t: int) -> KernelView:
         """Compute kernel rows of some examples, at most `row_capacity`; return a view."""
         raise NotImplementedError(f"{type(self).__name__} holds no kernel rows")
 
     def block(self, members: np.ndarray) -> KernelView:
-        """Have the kernel matrix of some examples, until rows are asked for again.
+        """Return the kernel matrix of some examples, valid until rows are asked for again.
 
         Parameters
         ----------
@@ -540,7 +540,7 @@ class RowSource(ABC):
 
     @property
     def largest(self) -> float:
-        """No kernel value is larger, B² included."""
+        """Upper bound on kernel values, B² included."""
         raise NotImplementedError
 
     def factor_passes(self) -> float:
@@ -564,11 +564,11 @@ class VectorSource(RowSource):
 
     @abstractmethod
     def factor(self) -> Factor | None:
-        """Z with ``K = Z Zᵀ``, if it has so few columns that systems of them can be solved."""
+        """Return Z with ``K = Z Zᵀ``; None if it has too many columns to solve systems of them."""
 
     @abstractmethod
     def sums(self, columns: np.ndarray) -> np.ndarray:
-        """Primal vector ``Σ columns[j] φ(x_j)``, of shape (image_size,)."""
+        """Return the primal vector ``Σ columns[j] φ(x_j)``, of shape (image_size,)."""
 
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -595,7 +595,7 @@ def most_scaling(lam: float) -> float:
 def check_rows(rows: RowSource, n_samples: int, lam: float) -> None:
     """Check that rows are those of a problem, whose margins keep their digits.
 
-    A margin sums coefficients of up to ``1 / lam`` together, each times ``B²`` in float64.
+    A margin sums coefficients, ``1 / lam`` in all at the most, times ``B²`` in float64.
 
     Raises
     ------
@@ -617,19 +617,19 @@ def check_rows(rows: RowSource, n_samples: int, lam: float) -> None:
 
 
 def claim_construction(rows: RowSource) -> int:
-    """Count kernel values computed before any run, once: the first run's own."""
+    """Return kernel values computed before any run, which the first run alone counts."""
     return int(vars(rows).pop("unclaimed", 0))  # at once: runs may begin together
 
 
 def holds_sets(rows: RowSource) -> bool:
-    """Check whether kernel rows can be had for a working set."""
+    """Check whether kernel rows can be held for a working set."""
     return rows.row_capacity >= min(4, rows.n_samples)
 
 
 def window_ahead(done: int) -> int:
-    """Return how many draws ahead violators are looked for, when so many have been made.
+    """Return how many draws ahead violators are looked for after ``done`` draws.
 
-    Early on margins change quickly against t, and a far forecast is mostly wrong.
+    Early on margins change quickly relative to t, and a far forecast is mostly wrong.
     """
     return max(tuning.TILE_ROWS, done // 4)
 
@@ -643,7 +643,7 @@ def block_size(values: KernelMatrix) -> int:
 
 
 def block_view(rows: KernelSource, members: np.ndarray, matrix: np.ndarray) -> KernelView:
-    """Return the view of a block, of whose kernel values this is the matrix."""
+    """Return the view of a block from its kernel matrix."""
     size, norms = members.size, rows.squared_norms()[members]
     ticks = np.zeros(size, dtype=np.int64)
     return KernelView.of(matrix, np.arange(size), ticks, norms, rows.kernel_offset)
@@ -662,7 +662,7 @@ class KernelSource(RowSource):
     Attributes
     ----------
     exact : KernelMatrix or None
-        Kernel and features, where they are known: values of them in float64, too.
+        Kernel and features, where they are known, for values in float64.
     """
 
     #: Memory that the rows may take; whoever builds them may ask for it.
@@ -674,24 +674,24 @@ class KernelSource(RowSource):
         self.kernel_offset = check_scaling(intercept_scaling) ** 2
 
     def _know(self, values: KernelMatrix) -> None:
-        """Know a kernel matrix, and how far off its values are."""
+        """Set the kernel matrix, and bounds on the error of its values."""
         self.rounding, self.exact = values.rounding, values
         self.is_costly = values.is_costly
         self.tolerated_error = float(np.finfo(values.dtype).eps) * self.largest
 
     @cached_property
     def largest(self) -> float:
-        """No kernel value is larger, if the kernel is positive semi-definite."""
+        """Upper bound on kernel values, if the kernel is positive semi-definite."""
         return float(np.abs(self.squared_norms()).max())
 
     @cached_property
     def rounding_of_each(self) -> np.ndarray:
         """`rounding` as a vector."""
-        # A copy: what may not be written to would be another type, and compiled for by itself.
+        # A copy: a read-only array is another type, for which loops would be compiled anew.
         return np.full(self.n_samples, self.rounding, dtype=np.float64)
 
     def product(self, columns: np.ndarray) -> np.ndarray:
-        """``(K + B²) @ columns``, float64 of shape (n_samples, n_columns); without `exact`."""
+        """``(K + B²) @ columns``, float64 of shape (n_samples, n_columns), if there is no `exact`."""
         raise NotImplementedError(f"{type(self).__name__} has neither product nor exact")
 
     @abstractmethod
@@ -720,7 +720,7 @@ class KernelSource(RowSource):
     def _without_constant(
         self, evaluated: Evaluated, examples: Examples, shift: float
     ) -> Evaluated:
-        """Take what is constant out of margins and norm of an iterate, and count its rounding."""
+        """Remove the constant part of margins and norm of an iterate, and count its rounding."""
         signed, largest = evaluated.coef * examples.signed, float(np.abs(evaluated.margins).max())
         size, total = float(np.abs(signed).sum()), float(signed.sum())
         of_feature = self.kernel_offset * total
@@ -764,7 +764,7 @@ class KernelSource(RowSource):
         if losses:
             needed |= loss_errors(examples, evaluated.margins, before) > 0.0
         margins, rounding = _margins_again(self, own, signed, needed, before, evaluated.is_free)
-        while losses and evaluated.is_free:  # the best intercept may let others have a loss
+        while losses and evaluated.is_free:  # the best intercept may give others a loss
             low, high = best_intercept(margins, examples)
             new = sum(loss_errors(examples, margins + b, rounding) for b in (low, high)) > 0.0
             evaluated = evaluated._replace(interval=(low, high), intercept=middle_of(low, high))
@@ -802,7 +802,7 @@ def _margins_again(
     before: np.ndarray,
     is_free: bool,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Compute those margins anew that are needed; also how far off each is then.
+    """Compute needed margins anew; return all margins and bounds on their errors.
 
     They are without the constant feature where the intercept is free.
     """

@@ -34,7 +34,7 @@ except ImportError:  # Windows
 _MODEST_MB = 64.0
 #: Share of the free memory that kernel values may take.
 _SHARE_OF_FREE = 0.75
-#: The share that they take unasked: others want memory too, and a fit has more than kernel values.
+#: Their share by default: others want memory too, and a fit has more than kernel values.
 _SHARE_UNASKED = 0.5
 #: MiB that are taken unasked at the most (all rows of 32,000 examples in float32), and those that
 #: are taken where the system does not say what is free.
@@ -71,17 +71,17 @@ def as_budget(cache_mb: Any) -> float | str:
 
 
 def budget_mb(cache_mb: Any, wanted_mb: float) -> float:
-    """MiB of a budget; ``"auto"`` goes by what is free.
+    """Return MiB of a budget; ``"auto"`` depends on what is free.
 
     That is half of what is free and not granted to others, 4,096 MiB at the most; 1,024 MiB where
-    the system does not say. A process that may use some of the processors only, since others work
-    beside it, takes their share of that, or 1,024 MiB if half of what is free is as much.
+    the system does not say. A process that may use only some of the processors takes their share of
+    that, or 1,024 MiB if half of what is free is as much.
 
     Parameters
     ----------
     cache_mb : float or "auto"
     wanted_mb : float
-        MiB that can be made use of: for little nobody asks.
+        MiB that can be used; where they are few, free memory is not looked up.
     """
     checked = as_budget(cache_mb)
     if not isinstance(checked, str):
@@ -101,7 +101,7 @@ def cache_capacity(values: KernelMatrix, cache_mb: float) -> tuple[int, int]:
     """Return rows that a budget keeps, and rows that are computed together beside them."""
     n_samples = values.n_samples
     kept_bytes, work_bytes = _row_bytes(values)
-    budget = int(min(cache_mb * tuning.MEBIBYTE, float(sys.maxsize // 2)))  # has an address
+    budget = int(min(cache_mb * tuning.MEBIBYTE, float(sys.maxsize // 2)))  # addressable
     tile = min(n_samples, tuning.TILE_ROWS)
     if budget >= n_samples * kept_bytes + tile * work_bytes:
         return n_samples, tile
@@ -116,7 +116,7 @@ def cached_mb_needed(values: KernelMatrix) -> float:
 
 
 def few_rows_mb(values: KernelMatrix) -> float:
-    """Return a ``cache_mb`` for a tile in work and as many rows: a small one, or what is little."""
+    """Return a ``cache_mb`` for few rows: a small tile at least, a wide one if that is cheap."""
     n_samples, tile_mb = values.n_samples, _mb(values, 0, 5)
     small = min(n_samples, tuning.SMALL_TILE_ROWS) * tile_mb
     wide = min(n_samples // 8, tuning.TILE_ROWS) * tile_mb
@@ -166,7 +166,7 @@ def check_budget(
 
 
 class Grant:
-    """So many MiB may be taken as long as this object lives."""
+    """Permission to take so many MiB while this object lives."""
 
     def __init__(self, mb: float) -> None:
         self.mb = mb
@@ -175,9 +175,9 @@ class Grant:
 class Account:
     """Keeps account of what sources of kernel rows have been granted, all fits together.
 
-    Memory that has been granted may not be touched yet, so it still looks free to the system. It is
-    subtracted until its source is gone, even when it has been touched: rather too little is granted
-    than too much.
+    Memory that was granted still looks free to the system until it is touched. It is subtracted
+    until its source is gone, even when it has been touched: rather too little is granted than too
+    much.
     """
 
     def __init__(self) -> None:
@@ -269,7 +269,7 @@ def _left_in_cgroup(group: Path) -> Iterator[int]:
         ("memory.high", "memory.current"),
         ("memory.limit_in_bytes", "memory.usage_in_bytes"),
     ):
-        # "max" is no number. Files that were read once are given up before a limit is reached.
+        # "max" is no number. Cached files are given up before a limit is reached.
         with suppress(OSError, ValueError):
             left = int((group / limit).read_text()) - int((group / usage).read_text())
             with suppress(OSError):
@@ -294,23 +294,23 @@ def _table(path: Path) -> dict[str, int]:
     return {words[0]: int(words[1]) for words in lines if len(words) > 1}
 
 
-# --- memory that is taken again: fresh pages cost more than what is written to them ---
+# --- memory that is used again: fresh pages cost more than what is written to them ---
 #
-# An array of `array_of` owns its memory for as long as anybody sees it, or a part of it. Then the
-# next may have it: of the next pair, whatever its size, or of the next fit, within a bound.
+# An array of `array_of` owns its memory while it or a view of it lives. Then the next array may
+# have it: that of the next pair, whatever its size, or of the next fit, up to `_MOST`.
 
 #: Bytes that stay for the next fit at the most: those of all values of 2,048 examples in float64.
 _MOST = 32 * tuning.MEBIBYTE
-#: Arrays of fewer bytes are found quickly by everybody.
+#: Arrays of fewer bytes are allocated quickly anyway.
 _FEW = 1 << 16
-#: What nobody uses, and who wants all of it kept, by their ids. Each change is one operation of a
-#: dictionary or set: memory is given up at any time, on any thread.
+#: Unused memory, and the objects that want all of it kept, by their ids. Each change is one
+#: operation of a dictionary or set: memory is given up at any time, on any thread.
 _spare: dict[int, np.ndarray] = {}
 _keepers: set[int] = set()
 
 
 def array_of(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """Return an array that is not filled, in memory that others have given up if there is some."""
+    """Return an uninitialised array, in memory that others have given up if there is some."""
     size = math.prod(shape) * dtype.itemsize
     if size < _FEW:
         return np.empty(shape, dtype)

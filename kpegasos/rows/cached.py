@@ -2,8 +2,8 @@
 
 The index stream is known ahead, so a tile holds the row that is missing together with those that
 upcoming violators will need. That changes the cost, never the algorithm. Where rows are missing or
-violators are many, a loop runs over a tile of draws at a time, whose kernel values among each other
-decide which of them violate; margins are brought up to date behind.
+violators are many, a loop runs over a tile of draws at a time. The kernel values between its draws
+decide which of them violate; the margins of all examples are updated after the tile.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ class RowCache:
     values : KernelMatrix
     kernel_offset : float
     row_capacity : int
-        Slots; fewer where memory for so many cannot be had.
+        Slots; fewer where memory for so many cannot be allocated.
     tile_rows : int
         Rows that are computed together at the most.
 
     Attributes
     ----------
     row_capacity : int
-        Slots that there are.
+        Slots that were allocated.
     view : KernelView
         What loops see.
     evaluations : int
@@ -95,14 +95,14 @@ class RowCache:
         )
         self._owner = np.full(row_capacity, -1, dtype=np.int64)
         self._filled = 0
-        # Rows that working sets have computed, and how many not for the first time; seconds of a
-        # row at the least, and of one in memory that nobody has used before.
+        # Rows that working sets have computed, and how many were computed again; least seconds of
+        # a row, and seconds of one in fresh memory.
         self._computed, self._again = np.full(n_samples, False), 0
         self._seconds, self._fresh_seconds = math.inf, 0.0
         self._work = np.empty((0, n_samples), values.dtype)
 
     def begin(self, t: int) -> None:
-        """Start a run at step t: rows of an earlier one are no younger than those to come."""
+        """At step 0 of a run, reset ages: rows of an earlier run are no younger than its own."""
         if t == 0:
             np.clip(self.view.ticks, -1, 0, out=self.view.ticks)
             self._forget_counts()
@@ -113,7 +113,7 @@ class RowCache:
         return self._filled == self._owner.size
 
     def ensure(self, members: np.ndarray, t: int) -> KernelView:
-        """Have the rows of some examples, at most as many as there are slots."""
+        """Return a view that holds the rows of some examples, at most as many as slots."""
         self.begin(t)
         slots, ticks = self.view.slots[members], self.view.ticks
         # None of the members may make room for another.
@@ -126,11 +126,11 @@ class RowCache:
         return self.view
 
     def _memory_pays(self) -> bool:
-        """Check whether rows computed again have cost more than the memory that was touched first.
+        """Check whether rows computed again have cost more than fresh memory has so far.
 
-        Where a hypervisor has to find it, a fresh page costs as much as its kernel values ten times
-        over. So a large budget never costs much more than it saves. For working sets alone: draws
-        come back to an example once an epoch.
+        Under a hypervisor, a fresh page may cost ten times as much as the kernel values in it. So a
+        large budget never costs much more than it saves. For working sets alone: draws come back to
+        an example once an epoch.
         """
         beyond = self._filled - tuning.FRESH_BYTES // max(1, self.view.values.strides[0])
         touched = beyond * max(0.0, self._fresh_seconds - self._seconds)
@@ -181,7 +181,7 @@ class RowCache:
         Returns
         -------
         ndarray of shape (n_left, n_samples)
-            The rows of the last of the members, which are not kept, until others are asked for.
+            The rows of the last members, which are not kept; valid until others are asked for.
         """
         slots = self._free_slots(members.size)
         if slots.size < members.size:
@@ -207,7 +207,7 @@ class RowCache:
         self.evaluations += self._values.write_rows(members, self.view.values, places=slots)
 
     def _work_rows(self, n_rows: int) -> np.ndarray:
-        """Memory for a tile whose rows are not all kept; fresh pages would cost more."""
+        """Return reused memory for a tile whose rows are not all kept: fresh pages cost more."""
         if not self._work.size:
             self._work = np.empty((self.tile_rows, self._work.shape[1]), self._work.dtype)
         return self._work[:n_rows]
@@ -218,14 +218,14 @@ class RowCache:
         self.view.ticks[slots] = tick
 
     def _free_slots(self, n_rows: int) -> np.ndarray:
-        """Empty slots, at most `n_rows` of them."""
+        """Take empty slots, at most `n_rows` of them."""
         empty = min(n_rows, self._owner.size - self._filled)
         slots = np.arange(self._filled, self._filled + empty)
         self._filled += empty
         return slots
 
     def _ages(self) -> np.ndarray:
-        """Step at which each row was last used, or came."""
+        """Return the step at which each row was last used, or computed."""
         ticks = self.view.ticks
         return np.where(ticks < 0, -1 - ticks, ticks)
 
@@ -233,7 +233,7 @@ class RowCache:
         self.view.slots[self._owner[slots]] = -1
 
     def _room_for(self, n_rows: int, extends: bool) -> np.ndarray:
-        """Slots for new rows: empty ones, if wanted, and the least recently used."""
+        """Return slots for new rows: empty ones, if wanted, and the least recently used."""
         age = self._ages()[: self._filled]
         least = max(0, n_rows - int(np.count_nonzero(age < _PINNED)))
         slots = self._free_slots(n_rows if extends else least)
@@ -245,7 +245,7 @@ class RowCache:
         return slots
 
     def forget(self) -> None:
-        """Keep no row."""
+        """Give up all rows."""
         self.view.slots[:] = -1
         self.view.ticks[:] = 0
         self._owner[:] = -1
@@ -253,7 +253,7 @@ class RowCache:
         self._forget_counts()
 
     def _forget_counts(self) -> None:
-        """Count anew what is computed again."""
+        """Restart the count of rows that are computed again."""
         self._computed[:] = False
         self._again = 0
 
@@ -278,12 +278,11 @@ class RowCache:
 class TiledSteps:
     """Runs a loop by tiles of draws, and keeps the rows of violators while there is room.
 
-    The kernel values of the draws of a tile among each other are all that decides which of them
-    violate, once their margins before the tile are known. What the violators add to the margins of
-    all examples is added for all of them together, when the tile is done. Their rows come in one
-    thick product where they are missing, and need not be kept for that.
+    Once the margins before a tile are known, the kernel values between its draws decide which of
+    them violate. When the tile is done, the rows of all violators together are added to the margins
+    of all examples. Missing rows are computed in one thick product, and need not be kept for that.
 
-    A row that is used makes room for no other, unless nobody has used it for two epochs: with
+    A row makes room if its example has no coefficient, or if it was not used for two epochs: with
     permutations its example has been drawn in between, and did not violate.
 
     Parameters
@@ -292,7 +291,7 @@ class TiledSteps:
     cache : RowCache
         Of these values.
     work_bytes : int
-        Memory for the kernel values of a tile's draws among each other.
+        Memory for the kernel values between a tile's draws.
     """
 
     def __init__(self, values: KernelMatrix, cache: RowCache, work_bytes: int) -> None:
@@ -301,17 +300,17 @@ class TiledSteps:
         self.tile_draws = max(1, min(tuning.TILE_DRAWS, self.largest_batch))
 
     def length(self, steps: Steps, most: int) -> int:
-        """Return draws of the next tile: whole batches, that do not go beyond the end of the epoch.
+        """Return the draws of the next tile: whole batches, up to the end of the epoch.
 
         So no example is drawn twice by permutations, and sums do not depend on where tiles begin.
-        Where rows take long a tile has ``most`` draws, as it is not left before its rows are added.
+        Where rows take long a tile has ``most`` draws, as it cannot stop before all are added.
         """
         n_samples, k = self._values.n_samples, steps.parameters.batch_size
         left = n_samples - steps.done * k % n_samples
         return max(k, min(self.tile_draws, left, most) // k * k)
 
     def are_better(self, steps: Steps, draws: np.ndarray) -> bool:
-        """Check whether the next draws are better done by tiles than one by one, from rows held.
+        """Check whether tiles suit the next draws better than going one by one, from rows held.
 
         One by one, each violator is added on its own. In the first epoch its row is missing, and
         forecasts of other violators are mostly wrong.
@@ -350,7 +349,7 @@ class TiledSteps:
                 absorb_scale(state)
 
     def _view(self, members: np.ndarray) -> KernelView:
-        """Compute the kernel values of some examples among each other.
+        """Compute the kernel values between some examples.
 
         A loop over them counts those whose rows are held as hits.
         """
@@ -364,7 +363,7 @@ class TiledSteps:
     def _add(
         self, steps: Steps, members: np.ndarray, counts: np.ndarray, stamps: np.ndarray
     ) -> None:
-        """Add what counts and stamps of some examples have gained to the margins of all."""
+        """Add increments of counts and stamps of some examples to the margins of all."""
         changed = (counts != 0.0) | (stamps != 0.0)
         members = members[changed]
         signed, state, t = steps.examples.signed[members], steps.state, steps.done
@@ -468,7 +467,7 @@ class CachedRows(KernelSource):
 
     @property
     def evaluations(self) -> int:
-        """Kernel values computed so far; those of a costly kernel, whatever has cut a row short."""
+        """Kernel values computed so far; of a costly kernel, also those of rows cut short."""
         return self._values.spent if self.is_costly else self._cache.evaluations
 
     @evaluations.setter
@@ -481,7 +480,7 @@ class CachedRows(KernelSource):
         at_once = self._values.rows_at_once(self._cache.tile_rows)
         tiles, position = self._tiles, 0
         if tiles and (not at_once or steps.parameters.batch_size > tiles.largest_batch):
-            tiles = None  # a row that takes long is left while it is computed
+            tiles = None  # rows that take long may be cut short, tiles may not
         while tiles and position < stop and tiles.are_better(steps, draws[position:stop]):
             end = min(stop, position + tiles.length(steps, at_once))
             tiles.advance(steps, draws[position:end])
@@ -510,7 +509,7 @@ class CachedRows(KernelSource):
         return block_view(self, members, self._cache.matrix(members))
 
     def add_rows(self, members: np.ndarray, increments: np.ndarray, image: np.ndarray) -> None:
-        """Add multiples of kernel rows that are computed for it, and not kept, to an image."""
+        """Add multiples of kernel rows, computed and not kept, to an image."""
         rows, offset, no_stamps = np.arange(members.size), self.kernel_offset, increments[:0]
 
         def use(begin: int, tile: np.ndarray) -> None:

@@ -81,7 +81,7 @@ def make_rows(
     Raises
     ------
     ValueError
-        If X, the kernel, a parameter or the budget will not do, in one sentence.
+        If X, the kernel, a parameter or the budget is not valid.
     TypeError
         For a parameter that the kernel does not have.
 
@@ -114,7 +114,7 @@ def make_rows(
 
 
 def _check_names(kernel: str, parameters: dict[str, Any]) -> None:
-    """Check that a kernel has the parameters that are given for it, if it is one.
+    """Check that a named kernel has the parameters that are given for it.
 
     Raises
     ------
@@ -141,7 +141,7 @@ def _resolved(parameters: dict[str, Any], X: Any) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        If it is to follow from data that are empty.
+        If it depends on data that are empty.
     """
     gamma = parameters.get("gamma")
     if not isinstance(gamma, str):
@@ -175,7 +175,7 @@ def choose_source(
     shares : int, default=1
         Sources that live at the same time.
     unasked : bool, default=False
-        Whether the budget came of ``"auto"``.
+        Whether the budget came from ``"auto"``.
 
     Raises
     ------
@@ -192,7 +192,7 @@ def choose_source(
         cache = "cached"
     unasked = unasked or cache_mb == "auto"
     cache_mb = budget_mb(cache_mb, shares * most_mb_used(values))
-    if unasked and cache != "auto":  # somebody who names a cache wants no less than it takes
+    if unasked and cache != "auto":  # a named cache gets at least what it needs
         cache_mb = max(cache_mb, shares * least_mb[cache])
     share_mb = cache_mb / shares
     wanted_mb = min(share_mb, most_mb_used(values))

@@ -1,7 +1,7 @@
 """Rows of features: the primal vector is kept, so no kernel value is ever needed.
 
 The image of an iterate is the vector itself, a step costs O(non-zeros of the row), and margins are
-computed when they are asked for. Few columns make a factor ``K = Z Zᵀ`` that systems are solved by.
+computed when they are asked for. With few columns, a factor ``K = Z Zᵀ`` serves to solve systems.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ from kpegasos.utils.validation import (
 
 
 class HeldFactor(Factor):
-    """Z as an array, without what is zero; of no more features than rows.
+    """Z as an array without zero columns, with at most as many features as rows.
 
     Parameters
     ----------
     Z : ndarray of shape (n_samples, n_columns), float64
     n_constants : {0, 1}
-        How many of the last columns are the constant feature's, which stays there.
+        Last columns that belong to the constant feature, which stays last.
     """
 
     def __init__(self, Z: np.ndarray, n_constants: int) -> None:
@@ -89,7 +89,7 @@ def _gram(rows: Any, weights: np.ndarray) -> np.ndarray:
 
 
 def _squared(rows: np.ndarray) -> np.ndarray:
-    """``rowsᵀ rows``, by parts of the rows on threads: BLAS has one. Sizes alone tell the parts."""
+    """``rowsᵀ rows``, by parts on threads, as BLAS has one; the parts depend on sizes alone."""
     height, width = rows.shape
     n_parts = max(1, min(8, int(height * width**2 / (2.0 * tuning.WORK_OF_A_THREAD))))
     products: list[Any] = [None] * n_parts
@@ -159,7 +159,7 @@ _EPS = float(np.finfo(np.float64).eps)
 
 
 def longest_row(X: Any, largest: float) -> float:
-    """No row of X is longer: a bound from the `largest_magnitude` of X."""
+    """Bound the length of all rows of X by the `largest_magnitude` of X."""
     n_values = int(np.diff(X.indptr).max(initial=0)) if sparse.issparse(X) else X.shape[1]
     return math.sqrt(n_values) * largest
 
@@ -217,7 +217,7 @@ class FeatureRows(VectorSource, unchanging=True):
         return self._make_view(self.squared_norms())
 
     def prepare(self) -> None:
-        """Have ``‖x‖²`` ready."""
+        """Compute ``‖x‖²``."""
         _ = self._normed_view
 
     def advance(self, steps: Steps, draws: np.ndarray, stop: int) -> None:
@@ -248,7 +248,7 @@ class FeatureRows(VectorSource, unchanging=True):
             of_margin, slope = (in_sum + _EPS) * length * longest, limits[2]
             if slope == math.inf:
                 slope = steepest(examples, limits, margin, of_margin)
-            # The norm of what belongs to the coefficients may be another.
+            # The vector of the coefficients may have another norm.
             of_norm = error * (2.0 * length + error) + in_sum * squared_norm
             sums = squared_norm, of_margin * slope, of_norm, of_margin + error * longest, number
             found.append(Evaluated(iterate.coefficients(state), margin, *sums, vector))
@@ -288,7 +288,7 @@ class FeatureRows(VectorSource, unchanging=True):
 
     @cached_property
     def largest(self) -> float:
-        """No ``‖(x, B)‖²`` is larger."""
+        """Upper bound on ``‖(x, B)‖²``."""
         length = self._longest_row
         if length is None:
             length = longest_row(self.X, largest_magnitude(self.X))
@@ -371,7 +371,7 @@ class FeatureRows(VectorSource, unchanging=True):
         """Return how many passes of single steps cost as much as one system of `factor`."""
         size, height = min(self.n_samples, self.image_size), self.X.shape[0]
         entries = self.X.nnz / max(1, height) if sparse.issparse(self.X) else self.X.shape[1]
-        # A share of the factor of more columns than rows, which is not held as it comes.
+        # The share of a system in reducing a factor that has more columns than rows.
         making = 0.015 * self.n_samples * self.image_size if self.image_size > size + 1 else 0.0
         return (0.06 * size**2 + 5.0 * size + 40.0 + making) / (100.0 + 1.1 * entries)
 

@@ -49,7 +49,7 @@ class GramRows(KernelSource, unchanging=True):
         The value of examples i and j is off by ``rounding[i] + rounding[j]`` at the most. A matrix
         that is given is the problem itself.
     exact : KernelMatrix, default=None
-        Whose values can be had in float64, too.
+        Source of values in float64.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class GramRows(KernelSource, unchanging=True):
         """Compute the whole matrix, a block of rows at a time.
 
         Half of the values are computed where they are symmetric to the last bit: where both the
-        product of packed examples and what the kernel makes of it are.
+        products of packed examples and the kernel's map of them are.
         """
         n_samples = values.n_samples
         gram = array_of((n_samples, n_samples), values.dtype)
@@ -107,7 +107,7 @@ class GramRows(KernelSource, unchanging=True):
             if is_symmetric:
                 evaluations += values.write_rows(members, gram[top:bottom, top:], top)
                 for left in range(bottom, n_samples, height):
-                    heed()  # memory that is written to first may take long
+                    heed()  # writing to fresh memory may take long
                     part = slice(left, left + height)
                     gram[part, top:bottom] = gram[top:bottom, part].T
             else:
@@ -128,7 +128,7 @@ class GramRows(KernelSource, unchanging=True):
         Parameters
         ----------
         members : ndarray of int
-            In this matrix; all of them in their order, or a part.
+            Examples of this matrix: all in their order, or a part.
         claims : bool, default=False
             Whether their first run counts the kernel values of the matrix as its own.
         """
@@ -162,7 +162,7 @@ class GramRows(KernelSource, unchanging=True):
         add_rows_together(*kept, increments, increments, *images)
 
     def settle(self, evaluated: Evaluated, examples: Examples, *, losses: bool = True) -> Evaluated:
-        """Evaluate an iterate again, unless the values that takes have been given up."""
+        """Evaluate an iterate again, unless the values for that have been given up."""
         if not self.gram.size and self.exact is None:
             return evaluated
         return super().settle(evaluated, examples, losses=losses)
@@ -179,7 +179,7 @@ class GramRows(KernelSource, unchanging=True):
         if self.gram.dtype == np.float64:
             product = self.gram @ columns
         else:
-            # The matrix would be copied to float64 as a whole.
+            # One product would copy the whole matrix to float64.
             product = np.empty((self.n_samples, columns.shape[1]))
             height = max(1, tuning.MEBIBYTE // self.n_samples)
             for top in range(0, self.n_samples, height):
@@ -220,7 +220,7 @@ def _square(gram: Any) -> np.ndarray:
     Raises
     ------
     ValueError
-        If it is none.
+        If it is not one.
     """
     try:
         array = np.asarray(gram)

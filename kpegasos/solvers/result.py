@@ -199,8 +199,8 @@ class Result:
     n_steps : int
         Steps done, all calls together.
     status : str
-        Why it ended: ``"completed"``, ``"tolerance"``, ``"max_time"``, ``"max_kernel_evaluations"``,
-        ``"interrupted"``, or ``"stopped"`` by a monitor or a callback.
+        Why it ended: ``"completed"``, ``"tolerance"``, ``"max_time"``, ``"interrupted"``,
+        ``"max_kernel_evaluations"``, or ``"stopped"`` by a monitor or a callback.
     history : History
     state : State
         What `pegasos` continues from.
