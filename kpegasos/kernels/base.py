@@ -2,13 +2,13 @@
 
 A kernel is any object with ``block(A, B) -> (n_a, n_b)``, ``diag(A) -> (n_a,)`` and a flag
 ``positive_definite``. Kernels that depend on inner products alone share one matrix product; such a
-kernel only has to say how ``<a, b>``, ``‖a‖²`` and ``‖b‖²`` become its value. The built-in kernels
+kernel only defines how ``<a, b>``, ``‖a‖²`` and ``‖b‖²`` become its value. The built-in kernels
 are in `kpegasos.kernels.functions`.
 
 Sums, products and positive multiples are written as such, ``RBF(1.0) + 0.5 * Linear()``. If all
-parts are kernels of inner products, so is what they make: one matrix product serves all of them,
-whose maps are applied to copies of a tile of it while that is hot. Otherwise each part computes its
-own block.
+parts are kernels of inner products, so is the whole: one matrix product serves all of them, whose
+maps are applied to copies of a tile while it is in cache. Otherwise each part computes its own
+block.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from kpegasos.utils.validation import as_number, canonical_rows, shown, without_
 
 @runtime_checkable
 class Kernel(Protocol):
-    """Answers what rows and estimators ask of a kernel."""
+    """What rows and estimators ask of a kernel."""
 
     @property
     def positive_definite(self) -> bool:
@@ -77,9 +77,9 @@ class Composable:
 
 
 def takes_objects(kernel: Any) -> bool:
-    """Check whether a kernel is one of objects that need not be vectors.
+    """Check whether a kernel takes objects that need not be vectors.
 
-    It says so by ``requires_vector_input``, as kernels of Gaussian processes in scikit-learn do.
+    Its ``requires_vector_input`` is then false, as in scikit-learn's Gaussian processes.
     """
     return not (isinstance(kernel, str | type) or getattr(kernel, "requires_vector_input", True))
 
@@ -97,10 +97,10 @@ def parts_of(kernel: Any) -> Iterator[Any]:
 
 
 def bounds_rounding(kernel: Any) -> TypeGuard[Any]:
-    """Check whether a kernel says what rounding does to its values.
+    """Check whether a kernel bounds the rounding of its values.
 
-    Then it has a method ``value_rounding``, as kernels of inner products have. A composition also
-    has to know how large the values of its parts are, by their ``value_bound``.
+    Then it has a method ``value_rounding``, as kernels of inner products have. The parts of a
+    composition must also have a ``value_bound``.
     """
     parts = kernel.parts if isinstance(kernel, Composition) else ()
     return hasattr(kernel, "value_rounding") and all(
@@ -116,7 +116,7 @@ def inner_products(A: Any, B: Any, out: np.ndarray | None = None) -> np.ndarray:
     if not (sparse.issparse(A) or sparse.issparse(B)):
         depth = tuning.PANEL_DEPTH if A.dtype == np.float32 else max(1, A.shape[1])
         products = np.asarray(np.matmul(A[:, :depth], B[:, :depth].T, out=out))
-        # Short sums of short sums, in float32: nothing is known of the order within BLAS.
+        # In float32 a sum of short sums: nothing is known of the order within BLAS.
         for first in range(depth, A.shape[1], depth):
             products += A[:, first : first + depth] @ B[:, first : first + depth].T
         return products
@@ -146,7 +146,7 @@ class InnerProductKernel(Composable):
         Whether adding a constant to all rows changes nothing. Dense rows are then centred.
     symmetric : bool, default=False
         Whether `from_inner_products` makes the same bits of ``<a, b>`` and ``<b, a>``; half of a
-        matrix is then computed. A subclass with a map of its own has to say so again.
+        matrix is then computed. A subclass with a map of its own has to set it again.
     """
 
     translation_invariant: ClassVar[bool] = False
@@ -210,7 +210,7 @@ class InnerProductKernel(Composable):
         height = max(1, tuning.MAP_BYTES // max(1, products.itemsize * products.shape[1]))
         for top in range(0, products.shape[0], height):
             tile = slice(top, top + height)
-            # What overflows is found: here, or for a definite kernel on its diagonal.
+            # Overflow is found here, or for a definite kernel on its diagonal.
             with np.errstate(over="ignore", invalid="ignore"):
                 self.from_inner_products(products[tile], norms_a[tile], norms_b)
             if not self._is_finite():
@@ -221,7 +221,7 @@ class InnerProductKernel(Composable):
         return finite and bool(self.positive_definite)  # type: ignore[attr-defined]
 
     def rounding(self, eps: float, largest_squared_norm: float) -> float:
-        """Bound how far off a kernel value may be since its inner products are rounded.
+        """Bound the error of a kernel value whose inner products are rounded.
 
         A kernel of distances forms ``‖a‖² + ‖b‖² − 2<a, b>``, which is wrong by some
         ``4 eps max ‖a‖²`` however small it is. The default is the change of the kernel over that
@@ -250,10 +250,10 @@ class InnerProductKernel(Composable):
     def value_rounding(self, eps: float, squared_norms: np.ndarray, n_roundings: int) -> np.ndarray:
         """Bound what rounding does to values: ``k(a, b)`` is off by ``bound[a] + bound[b]``.
 
-        Where `rounding` judges a dtype by what usually happens, certificates are lowered by this.
-        The default puts the error of an inner product into the kernel: at distance zero, where
-        kernels that fall with the distance fall fastest, or, if the kernel is not translation
-        invariant, wherever it changes most.
+        `rounding` chooses a dtype by the usual error; certificates are lowered by this bound. The
+        default puts the error of an inner product into the kernel: at distance zero, where kernels
+        that fall with the distance fall fastest, or, if the kernel is not translation invariant,
+        wherever it changes most.
 
         Parameters
         ----------
@@ -262,7 +262,7 @@ class InnerProductKernel(Composable):
         squared_norms : ndarray of shape (n_rows,)
             ``‖a‖²``, of centred rows where they are.
         n_roundings : int
-            How often the sum of an inner product is rounded, one of the norms beside it.
+            How often the sum of an inner product is rounded, and that of a norm of the same type.
 
         Returns
         -------
@@ -290,9 +290,8 @@ class InnerProductKernel(Composable):
     def value_bound(self, squared_norms: np.ndarray) -> float:
         """Return a size that no value between rows of these squared norms exceeds.
 
-        The default looks at all inner products, or distances, that there may be, in 65 places: it
-        is that of the largest for a definite kernel that grows with the norms or falls with the
-        distance.
+        The default is the largest of 65 values over the range of inner products, or of distances.
+        That bounds a definite kernel that grows with the norms or falls with the distance.
 
         Parameters
         ----------
@@ -378,7 +377,7 @@ def real_values(values: Any, dtype: Any = np.float64, name: str = "kernel") -> n
     return values
 
 
-#: Relative differences that rounding within a function of somebody else's explains.
+#: Relative differences that rounding within a user's own function explains.
 _DOUBT = {np.dtype(np.float32): 1e-3, np.dtype(np.float64): 1e-4}
 #: Examples of a block whose values are compared.
 COMPARED = 32
@@ -395,7 +394,7 @@ def is_foreign(kernel: Any) -> bool:
 
 
 def check_symmetric(values: np.ndarray, diagonal: np.ndarray) -> None:
-    """Check values of a kernel between some examples, which have been computed anyway.
+    """Check that values of a kernel between some examples are symmetric and fit its diagonal.
 
     Parameters
     ----------
@@ -408,7 +407,7 @@ def check_symmetric(values: np.ndarray, diagonal: np.ndarray) -> None:
     ------
     ValueError
         If the kernel is not symmetric, or not the same each time: neither model nor certificate
-        would be of any one kernel.
+        would belong to one kernel.
     """
     slack = _DOUBT[value_dtype(values)] * np.abs(values).max(initial=0.0)
     for other, expected in (
@@ -438,7 +437,7 @@ class CallableKernel(Composable):
         Raises
         ------
         ValueError
-            If they have the wrong shape or are not finite.
+            If they have the wrong shape or are not finite, or the function takes two rows.
         """
         try:
             return check_values(self.function(A, B), A, B)
@@ -474,8 +473,8 @@ class CallableKernel(Composable):
 # --- sums, products and multiples -----------------------------------------------------------------
 
 
-#: What one rounding adds to either side of a bound, in spacings of the value: a quarter and a bit
-#: for what is rounded after it.
+#: What one rounding adds to ``bound[a]`` and to ``bound[b]``, in spacings of the value: a quarter,
+#: and a little for later roundings.
 _ROUNDING = 0.3
 
 
@@ -495,7 +494,7 @@ def _as_part(name: str, value: Any) -> Kernel:
 
 
 def _as_parts(kind: type, values: Any) -> tuple[Kernel, ...]:
-    """At least two kernels, with the parts of those that are of the kind itself in their place."""
+    """Return at least two kernels; those of the kind itself are replaced by their parts."""
     if not isinstance(values, tuple | list) or len(values) < 2:
         raise ValueError(f"parts must be at least two kernels, got {shown(values)} instead")
     parts: list[Kernel] = []
@@ -518,11 +517,11 @@ def _new(cls: type, plain: type, mapped: type, parts: Any) -> Any:
 class Composition(Composable):
     """Joins the values of other kernels: the base of sums, products and multiples.
 
-    A subclass says how the values of its parts become its own, and how their rounding does.
+    A subclass defines how the values of its parts, and their rounding, become its own.
     """
 
     parts: Any
-    #: How tightly the operator binds, to know where its expression needs brackets.
+    #: Precedence of the operator, by which its expression gets brackets.
     _tightness: ClassVar[int] = 1
 
     def _joined(self, values: list[np.ndarray]) -> np.ndarray:
@@ -532,8 +531,7 @@ class Composition(Composable):
     def value_rounding(self, eps: float, squared_norms: np.ndarray, n_roundings: int) -> np.ndarray:
         """Bound what rounding does to values: ``k(a, b)`` is off by ``bound[a] + bound[b]``.
 
-        Only where all parts can say that, and how large their values are; see
-        `bounds_rounding`.
+        Only where all parts bound their rounding and their values; see `bounds_rounding`.
         """
         raise NotImplementedError
 
@@ -568,7 +566,7 @@ class Composition(Composable):
 def _float64_block(part: Kernel, A: Any, B: Any) -> np.ndarray:
     """Return values of a part, as an array that may be written to."""
     if isinstance(part, InnerProductKernel):
-        # Rows are not centred here, so that float32 would leave few digits of a distance.
+        # Rows are not centred here, so float32 would leave few digits of a distance.
         A, B = A.astype(np.float64, copy=False), B.astype(np.float64, copy=False)
     return np.array(check_values(part.block(A, B), A, B), dtype=np.float64)
 
@@ -587,7 +585,7 @@ class Sum(Composition):
     Parameters
     ----------
     parts : tuple of Kernel
-        At least two. Functions become kernels, and the parts of sums take their place.
+        At least two. Functions become kernels, and sums are replaced by their parts.
 
     Raises
     ------
@@ -629,7 +627,7 @@ class Product(Composition):
     Parameters
     ----------
     parts : tuple of Kernel
-        At least two. Functions become kernels, and the parts of products take their place.
+        At least two. Functions become kernels, and products are replaced by their parts.
 
     Raises
     ------
@@ -684,7 +682,7 @@ class Scaled(Composition):
     Raises
     ------
     ValueError
-        If the factor is anything else, or the kernel none.
+        If the factor is not positive and finite, or the kernel is none.
     """
 
     factor: float
@@ -749,7 +747,7 @@ class _Mapped(Composition, InnerProductKernel):
         self._joined(tiles)
 
     def rounding(self, eps: float, largest_squared_norm: float) -> float:
-        """Bound what all parts together may be off by, each on the scale of its own values."""
+        """Bound the error of all parts together, each on the scale of its own values."""
         return sum(part.rounding(eps, largest_squared_norm) for part in self.parts)
 
 

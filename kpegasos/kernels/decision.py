@@ -1,7 +1,7 @@
 """Products of kernel values with coefficients: decisions on new rows.
 
-A model that is asked about a row at a time would pack all its support vectors for each, if it did
-not keep them packed.
+A model keeps its support vectors packed; else it would pack all of them whenever it decides on a
+single row.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from kpegasos.utils.threads import even_ranges, parallel_for, threads_for
 
 #: Most bytes of support vectors and coefficients that are kept for one model.
 _MOST_BYTES = 64 * tuning.MEBIBYTE
-#: Of coefficients: to compare with, and to multiply by.
+#: Copies of coefficients: to compare with, and to multiply by.
 _COPIES = 2
 
 
 class Kept:
-    """What predictions with a model need, made by the first of them: a private attribute of it.
+    """What predictions with a model need, made by the first of them; a private attribute of it.
 
-    Support vectors that it was made of cannot be written to any more, so that no edit goes
-    unnoticed; other ones, and edited coefficients, make it anew.
+    Its support vectors become read-only, so that no edit goes unnoticed. Other support vectors, or
+    edited coefficients, make it anew.
     """
 
     _made: Any = None
@@ -62,7 +62,7 @@ class Kept:
         if are_same and all(map(np.array_equal, known[2], numbers)):
             return known[3]
         made, base = make(), vectors.base
-        if not (isinstance(base, np.ndarray) and base.flags.writeable):  # by whoever has that
+        if not (isinstance(base, np.ndarray) and base.flags.writeable):  # its owner may edit
             vectors.flags.writeable = False
             copies = tuple(None if each is None else each.copy() for each in numbers)
             self._made = kernel, vectors, copies, made
@@ -79,12 +79,12 @@ def _can_be_kept(kernel: Kernel, support_vectors: Any, coefs: np.ndarray) -> boo
 
 #: Support vectors of one tile. It is fixed, as sums over a tile are rounded together.
 _TILE_VECTORS = 512
-#: Rows of one tile: 64 rows x 1,024 vectors took 10% more time.
+#: Rows of one tile. Tiles of 64 rows and 1,024 vectors took 10% more time.
 _TILE_ROWS = 256
 #: Bytes of given kernel values that are gathered at a time.
 _GATHERED = 64 * tuning.MEBIBYTE
 _EPS = float(np.finfo(np.float64).eps)
-#: Largest error of a decision that is to be expected of values in the dtype of float32 rows.
+#: Largest expected error of a decision up to which float32 rows have values in float32.
 MOST_ROUNDING = 1e-3
 
 
@@ -119,7 +119,7 @@ def _add_products(
 ) -> None:
     """``result[:, outputs] += values @ coefs[:, begin:end].T``, of values from ``first`` on.
 
-    Each sum in the same order, however many rows there are. Four sums share what is read of a row:
+    Each sum has the same order, however many rows there are. Four sums share what is read of a row:
     half the time of one by one for 9 outputs, and no less than that of packed products for 100.
     """
     together = coefs.shape[0] - coefs.shape[0] % 4
@@ -176,10 +176,10 @@ def _groups(
 def _points_for(
     kernel: Kernel, support_vectors: Any, coefs: np.ndarray, n_support: np.ndarray | None
 ) -> KernelMatrix:
-    """Return support vectors in as many digits as the coefficients ask for.
+    """Return support vectors in the precision that the coefficients need.
 
-    Errors of kernel values are taken as independent, so that the squares of what they do to a
-    decision add up. Values of functions of a user's own are taken as they are returned.
+    Errors of kernel values count as independent, so that the squares of their effects on a decision
+    add up. Values of a user's own function count as exact.
     """
     points = KernelMatrix(kernel, support_vectors, predicts=True)
     if support_vectors.dtype == np.float64 or not bounds_rounding(kernel):
@@ -286,7 +286,7 @@ def kernel_decision(
     support_vectors, coefs, n_support
         See `KernelExpansion`.
     kept : Kept, default=None
-        Of the model, which keeps packed support vectors of up to 64 MiB for the next call.
+        Of the model, for its packed support vectors, if they and coefficients take up to 64 MiB.
 
     Returns
     -------
@@ -326,7 +326,7 @@ def decision_rounding(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Bound the rounding of a `kernel_decision` between rows of float64.
 
-    Values of functions of a user's own are taken as they are returned.
+    Values of a user's own function count as exact.
 
     Parameters
     ----------

@@ -1,12 +1,11 @@
 """Products of the kernel matrix in float64, from the features as they are given.
 
-A certificate is about the kernel of the formula; values that are handed out for training are
-rounded to ``row_dtype``, often float32, and mostly computed in it. Here the few sums that a
-certificate is made of are computed once more, as well as float64 can, with a bound on what is left
-of rounding.
+A certificate is about the exact kernel. Values for training are rounded to ``row_dtype``, often
+float32, and mostly computed in it. Here the few sums behind a certificate are computed again, as
+exactly as float64 can, with a bound on the rounding that is left.
 
-Each value of the symmetric matrix is computed once, and used for two examples: groups of rows meet
-blocks of the support, from the diagonal on. Threads share the groups.
+Each value of the symmetric matrix is computed once, and used for two examples: groups of rows are
+combined with blocks of the support, from the diagonal on. Threads share the groups.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _EPS = float(np.finfo(np.float64).eps)
 #: Most rows of a group, the steps to fewer of them, and bytes of a group's features.
 _GROUP_ROWS, _GROUP_STEP, _GROUP_BYTES = 64, 16, tuning.MEBIBYTE
 #: Most rows of a block, a group's at least, and bytes of its features; a group's values with it
-#: stay in a core's cache. The order of sums follows from them, so none depends on the threads.
+#: stay in a core's cache. These numbers fix the order of sums, so none depends on the threads.
 _BLOCK_ROWS, _BLOCK_BYTES = 1024, 8 * tuning.MEBIBYTE
 #: Most rows of either where rows are not packed.
 _UNPACKED_ROWS = 512
@@ -46,9 +45,9 @@ _THREAD_BYTES = 16 * tuning.MEBIBYTE
 #: Where inner products round kernel values more than this on average, differences are taken. A few
 #: examples far from all others are no reason: sums of losses hardly see them.
 _MOST_ROUNDING = 1e-11
-#: Share of a value from which on its rounding says nothing, and the largest that is taken for zero.
+#: Relative rounding from which on it bounds nothing, and the largest value that is taken for zero.
 _ROUGH, _UNDERFLOW = 0.1, 1e-37
-#: Examples whose sums are looked at together.
+#: Examples whose sums are computed together.
 _TOGETHER = 8192
 
 
@@ -57,7 +56,7 @@ def exact_products(
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """``K @ coef`` for some examples, in float64 whatever the dtype of X.
 
-    Values of functions of a user's own are taken as they are returned.
+    Values of a user's own function count as exact.
 
     Parameters
     ----------
@@ -96,10 +95,10 @@ def exact_products(
 def errors_of_sums(
     values: KernelMatrix, sizes: np.ndarray, doubtful: np.ndarray, errors: np.ndarray
 ) -> int:
-    """Lower bounds on the error of ``Σ c_j k(x_i, x_j)``, if the kernel is a Gaussian.
+    """Tighten bounds on the error of ``Σ c_j k(x_i, x_j)``, if the kernel is a Gaussian.
 
-    A distance that is off multiplies its value: those of points that are far from each other, as
-    most are, are off by next to nothing. So the sum of the sizes of its terms bounds a sum's error.
+    The error of a distance multiplies its value, so the values of distant points, as most are, have
+    almost no error. The sum of the sizes of its terms therefore bounds the error of a sum.
 
     Parameters
     ----------
@@ -109,7 +108,7 @@ def errors_of_sums(
     doubtful : ndarray of int
         Examples in doubt.
     errors : ndarray of shape (n_samples,), float64
-        Bounds, by the largest error of a value; those of examples in doubt are lowered.
+        Bounds, from the largest error of a value; those of examples in doubt are lowered.
 
     Returns
     -------
@@ -123,8 +122,8 @@ def errors_of_sums(
     if each[support].max() >= _ROUGH:
         return 0
     doubtful = doubtful[each[doubtful] < _ROUGH]
-    # With u_i u_j for the factor that k(x_i, x_j) may be off by, a value that was computed is less
-    # than another such value times (u_i u_j)² - 1 away from the kernel's.
+    # Where k(x_i, x_j) may be off by the factor u_i u_j, a computed value differs from the exact
+    # one by less than (u_i u_j)² - 1 times another computed value.
     factors = 1.0 / (1.0 - np.minimum(each, _ROUGH)) ** 2
     coefs = np.stack((sizes, sizes * factors))[:, support]
     expansion = KernelExpansion(values.subset(support), coefs)
@@ -135,13 +134,13 @@ def errors_of_sums(
         lower = factors[some] * multiplied * (1.0 + 4.0 * support.size * _EPS) - plain
         lower += float(sizes.sum()) * _UNDERFLOW
         if float(lower.mean()) > 0.5 * float(errors[some].mean()):
-            break  # all points are close
+            break  # all points are too close
         errors[some] = np.minimum(errors[some], lower)
     return evaluations
 
 
 def _sums_of_products(values: KernelMatrix, coef: np.ndarray, support: np.ndarray) -> np.ndarray:
-    """``K @ coef`` of values that are made of products which somebody holds."""
+    """``K @ coef`` of values that are made from the products held."""
     total, everybody = np.zeros(coef.size), slice(0, coef.size)
     height = max(1, tuning.MAP_BYTES // (8 * max(1, coef.size)))
     for top in range(0, support.size, height):
@@ -219,7 +218,7 @@ def _slices(first: int, last: int, height: int) -> list[slice]:
     return [slice(top, min(last, top + height)) for top in range(first, last, height)]
 
 
-#: ``block(left, first)`` returns values of some rows with a block's columns from one on.
+#: ``block(left, first)`` returns values of some rows with a block's columns from ``first`` on.
 _Block = Callable[[slice, int], np.ndarray]
 
 
@@ -265,7 +264,7 @@ def _block_of(
     right: slice,
     direct: bool,
 ) -> _Block:
-    """Make what computes values of a slice of the rows with a block of them, from a column on."""
+    """Return a function for values of a slice of the rows with a block, from a column on."""
     kernel, size = values.kernel, right.stop - right.start
     if isinstance(kernel, InnerProductKernel) and values.can_pack and not direct:
 

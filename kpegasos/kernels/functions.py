@@ -48,7 +48,7 @@ def city_block(A: Any, B: Any) -> np.ndarray:
     Raises
     ------
     ValueError
-        If they have not as many features.
+        If they differ in the number of features.
     """
     from sklearn.metrics.pairwise import manhattan_distances
 
@@ -176,8 +176,8 @@ class RBF(_Numbers, InnerProductKernel):
             number, largest = products.dtype.type, float(np.finfo(products.dtype).max)
             maps.gaussian(products, norms_a[:, 0], norms_b, number(min(self.gamma, largest)))
             return
-        # A quarter of the squared distance, which overflows where no norm does. The norms first:
-        # k(a, b) and k(b, a) are the same to the last bit.
+        # A quarter of the squared distance: the whole may overflow where no norm does. The norms
+        # first: k(a, b) and k(b, a) are the same to the last bit.
         products *= -0.5
         products += 0.25 * norms_a + 0.25 * norms_b
         np.maximum(products, 0.0, out=products)
@@ -520,7 +520,7 @@ def _variance(X: Any) -> float:
     mean = sum(float(tile.sum(dtype=np.float64)) for tile in tiles) / size
     square = sum(float(np.square(tile - mean, dtype=np.float64).sum()) for tile in tiles)
     variance = (square + (size - entries.size) * mean * mean) / size
-    # Rounding of the mean leaves as much of numbers that are all the same.
+    # Rounding of the mean leaves as much if all numbers are the same.
     unit = float(np.finfo(X.dtype).eps) * (64 + len(tiles))
     is_rounding = variance <= (unit * mean) ** 2 and X.max() == X.min()
     return 0.0 if is_rounding else variance

@@ -7,8 +7,8 @@ rest. As every inner product is summed in the same order wherever it stands in a
 values do not depend on the partition into blocks or threads, to the last bit, and are symmetric.
 
 The tile is an accelerator. With the environment variable ``KPEGASOS_GEMM=numpy`` ten lines of numpy
-take its place; then the last bits are those of the BLAS that numpy calls. What becomes of the
-products is left to `kpegasos.kernels.gemm`.
+take its place; then the last bits are those of the BLAS that numpy calls. `PackedKernel` makes
+kernel values of the products.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _BYTES = _TARGET.bytes
 #: Rows of a tile and vectors side by side, by bytes of a vector and registers. The sums, the
 #: vectors of a feature and one row's number in all lanes have to fit in the registers together.
 _SHAPES = {
-    # AVX-512. 8 x 3 is 4% faster for blocks of 128 rows, and 10% slower for 16: what is asked for
-    # ahead is then as much as the first cache holds.
+    # AVX-512. 8 x 3 is 4% faster for blocks of 128 rows, and 10% slower for 16: what is prefetched
+    # then fills the first cache.
     (64, 32): (8, 2),
     # AVX2, measured against 4 x 2 (15% slower) and 6 x 2 (10% slower): three vectors share a load.
     (32, 16): (4, 3),
@@ -47,7 +47,7 @@ _SHAPES = {
     (16, 32): (8, 3),
 }
 _ROWS, _VECTORS = _SHAPES[_TARGET]
-#: Of whole numbers, four bytes a word, whose products one instruction of AVX-512 adds.
+#: The same for words of four whole numbers, whose products one instruction of AVX-512 adds.
 _VECTORS_OF_WORDS = 2
 _DEPTH = tuning.PANEL_DEPTH
 #: Bytes of a cache line, where panels begin: a vector across two lines is two loads.
@@ -55,7 +55,7 @@ _LINE = 64
 
 
 def _implementation(wanted: str, without_jit: bool) -> str:
-    """Choose what multiplies, "compiled" or "numpy", by the environment."""
+    """Choose the implementation, "compiled" or "numpy", by the environment."""
     if wanted not in ("compiled", "numpy"):
         raise ValueError(f"KPEGASOS_GEMM must be 'compiled' or 'numpy', got {wanted!r} instead")
     return "numpy" if without_jit else wanted
@@ -78,8 +78,8 @@ IMPLEMENTATION = _implementation(
 #         sums[r][v] += factor * examples[v]         fused where the processor can
 #     out[r][v] += sums[r][v]                        a sum of few long sums rounds less than one
 #
-# While it works on one depth of a panel, it asks for the next, which lies behind it in memory: 16
-# rows of 784 features took 15.7 ns a value without, and 12.1 with.
+# While it works on one depth of a panel, it prefetches the next, which follows in memory: 16 rows
+# of 784 features took 15.7 ns a value without this, and 12.1 ns with it.
 #
 # Where numbers are whole, a word holds four of them, whose products are added at once.
 #
@@ -191,7 +191,7 @@ def _add_all_features(
 def _compiled_tile(typing: Any, left: Any, right: Any, depth: Any, begins: Any, out: Any) -> Any:
     """``out += leftᵀ @ right`` of shapes (depth, _ROWS), (depth, width), (_ROWS, width).
 
-    ``out =`` where a sum begins. Rows of ``out`` may lie apart.
+    ``out =`` where a sum begins. Rows of ``out`` need not be contiguous.
     """
     signature = types.void(left, right, depth, begins, out)
 
@@ -387,7 +387,7 @@ class PackedMatrix:
         self._panels = memory[first : first + n_bytes].view(dtype).reshape(shape)
 
     def put(self, first: int, rows: np.ndarray) -> None:
-        """Pack rows from a place on; threads may, into different panels.
+        """Pack rows from ``first`` on; several threads may, into different panels.
 
         Raises
         ------
@@ -438,7 +438,7 @@ class PackedKernel:
     ----------
     kernel : InnerProductKernel
     matrix : PackedMatrix
-        Of as many examples, yet to be packed; float32 or float64 is that of the arithmetic.
+        Room for the examples, not packed yet; float32 or float64 is that of the arithmetic.
     own : callable
         ``own(rows)`` returns features and squared norms of a slice of the examples.
     """
@@ -515,7 +515,7 @@ class PackedKernel:
         first: int,
         last: int,
     ) -> None:
-        """Have the kernel values of some rows against a range of the examples used, and not kept.
+        """Pass kernel values of some rows against a range of the examples to ``use``, by tiles.
 
         Parameters
         ----------

@@ -1,11 +1,11 @@
 """Exact inner products of small whole numbers: pixels, counts, one-hot columns, times a scale.
 
-Where all of X is ``scale * m`` for whole numbers m in a range of 256, four products of bytes are
-one lane of one instruction (``vpdpbusd``), whose sums of 32 bits round nothing: four times the
-multiplications of a fused product of floats, and next to no rounding left to bound. A word of 32
-bits holds four features, so that the tile of `kpegasos.kernels.gemm` takes words as it takes
-floats. On the left bytes have no sign. On the right they are less by 128, for which sums of the
-bytes of the left make up. (AVX2 adds two products of 16 bits: 1.05 times as fast as floats.)
+Where all of X is ``scale * m`` for whole numbers m in a range of 256, one instruction
+(``vpdpbusd``) adds four products of bytes in each lane, in sums of 32 bits without rounding: four
+times the multiplications of a fused product of floats, and little rounding left to bound. A word of
+32 bits holds four features, so that the tile of `kpegasos.kernels.gemm` takes words as it takes
+floats. Bytes on the left are unsigned. Those on the right are less by 128, which sums of the left
+bytes make up for. (AVX2 adds two products of 16 bits, 1.05 times as fast as floats.)
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kpegasos.utils.patience import heed
 
 #: Most features whose sums, of three terms, stay within 32 bits.
 _MOST_FEATURES = 8192
-#: Features of a word, and what those of the right are less by.
+#: Features of a word, and what is subtracted from those on the right.
 _NUMBERS, _LESS = 4, 128
 #: Values that are looked at to find a scale.
 _SAMPLE = 1 << 14
@@ -32,7 +32,7 @@ _SMALLEST_SCALE = float(np.finfo(np.float64).tiny)
 
 @cache
 def can_multiply() -> bool:
-    """Check whether the processor that numba compiles for adds such products, and loops may."""
+    """Check whether the processor that numba compiles for has that instruction, and it is used."""
     is_wide = target_vectors().bytes == 64 and "+avx512vnni" in target()[2].split(",")
     return is_wide and gemm.IMPLEMENTATION == "compiled"
 
@@ -45,7 +45,7 @@ class Grid(NamedTuple):
     scale : float
     low : int
     exact : bool
-        Whether they are these numbers, and not the nearest of their dtype.
+        Whether values equal these numbers, and are not just the nearest of their dtype.
     """
 
     scale: float
@@ -55,7 +55,7 @@ class Grid(NamedTuple):
 
 @compiled(fastmath=False)
 def _scan(values: np.ndarray, scale: float, tolerance: float, ends: np.ndarray) -> tuple[int, bool]:
-    """Find the first value that is not on a grid, and whether all before it are just on it.
+    """Find the first value that is not on a grid, and whether all before it are exactly on it.
 
     ``ends`` is the range of whole numbers so far.
     """
@@ -74,9 +74,9 @@ def _scan(values: np.ndarray, scale: float, tolerance: float, ends: np.ndarray) 
 
 
 def _common_scale(values: np.ndarray, eps: float) -> float:
-    """Find the largest number of which all values are multiples, to rounding; 0 if there is none.
+    """Find the largest number of which all values are multiples, up to rounding; 0 if none is.
 
-    A fraction of one, as in images, is taken as such.
+    One over a whole number, as in images, is taken exactly.
     """
     sizes = np.unique(np.abs(values[values != 0.0]).astype(np.float64))
     if not 0 < sizes.size <= 255 or not np.isfinite(sizes[-1]):
@@ -174,7 +174,7 @@ class PackedIntegers(gemm.PackedMatrix):
         self._of_columns = np.zeros(n_rows, np.int32)
 
     def put(self, first: int, rows: np.ndarray) -> None:
-        """Pack rows from a place on; threads may, into different panels."""
+        """Pack rows from ``first`` on; several threads may, into different panels."""
         words, sums = self._words(rows, _LESS)
         super().put(first, words)
         own = sums[1] if self.distances else self._grid.low * sums[0]
@@ -185,7 +185,7 @@ class PackedIntegers(gemm.PackedMatrix):
         words, sums = self._words(rows, 0)
         multiply = super().products(words)
         scale, low, _ = self._grid
-        if self.distances:  # without what the right is less by, ‖a‖² + ‖b‖² − 2<a, b>
+        if self.distances:  # ‖a‖² + ‖b‖² − 2<a, b>, the right as it was
             of_rows, times, factor = sums[1] - 2 * _LESS * sums[0], -2, -0.5 * scale**2
         else:
             of_rows = (_LESS + low) * sums[0] + self.n_features * low**2

@@ -1,10 +1,10 @@
 """Maps of inner products to kernel values: one pass in place, which the compiler vectorises.
 
-numpy takes a pass for each operation, and has its exponential for float64 in vectors on few
-processors; the C library's is a call for each value. (Its hyperbolic tangent was as fast as a
-compiled one, so the sigmoid kernel keeps it.) The exponential here is for numbers that are not
-positive: right to 2 units in the last place, and zero where the value is at most about the smallest
-normal number. Without a compiler (``NUMBA_DISABLE_JIT``) all kernels use numpy.
+numpy takes a pass for each operation, and vectorises its float64 exponential on few processors; the
+C library's is a call for each value. (numpy's hyperbolic tangent was as fast as a compiled one, so
+the sigmoid kernel keeps it.) The exponential here is for numbers that are not positive. It is right
+to 2 units in the last place, and zero where the value is at most about the smallest normal number.
+Without a compiler (``NUMBA_DISABLE_JIT``) all kernels use numpy.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _SHIFT = 1.5 * 2.0**52
 
 
 def exponential(x: Any) -> Any:
-    """``exp(x)`` for ``x <= 0``, in the precision of x; zero for NaN."""
+    """``exp(x)`` for ``x <= 0``, in the precision of x; compiled, zero for NaN."""
     return np.exp(x)
 
 

@@ -2,8 +2,8 @@
 
 The numerics live here: points are centred where the kernel allows it, norms are computed once,
 overflow is found before anything is fitted, and values that float32 would round too much are
-computed in float64. Some of the examples, as those of two classes, are a matrix that shares all of
-this with the whole. Which rows are computed, and which are kept, is decided by `kpegasos.rows`;
+computed in float64. The matrix of some examples, such as those of two classes, shares all of this
+with the whole. Which rows are computed, and which are kept, is decided by `kpegasos.rows`;
 sums over values in float64 are in `kpegasos.kernels.exact`.
 """
 
@@ -51,11 +51,11 @@ from kpegasos.utils.validation import (
 
 #: Largest rounding error of a kernel value that is accepted.
 MOST_ROUNDING = 1e-4
-#: The same of an average one, where the largest may be more.
+#: Largest rounding error of an average value, where single ones may be off by more.
 _MOST_ON_AVERAGE = 1e-5
 #: What the rounding of features to float32 counts in roundings of sums: ``2 eps ‖a‖ ‖b‖``.
 _ROUNDINGS_OF_FEATURES = 4
-#: Norms and kernel values of float64 rows between which float32 takes their place: its own range,
+#: Range of norms and kernel values of float64 rows for which float32 may be used: its own range,
 #: less room for sums, and for small rows among large ones.
 _NARROWED = 1e-24, 1e30
 #: Rows whose norms in float64 are computed together.
@@ -87,12 +87,12 @@ class KernelMatrix:
         Rows of X that are the examples, in this order; None for all.
     row_dtype : {"float32", "float64"}, default=None
         Precision of the values handed out, and of the arithmetic where float32 does not round too
-        much; None for that of X. float64 stays where float32 has not the range.
+        much; None for that of X. float64 stays where the range of float32 is too small.
     work_dtype : {"float32", "float64"}, default=None
-        Precision of the arithmetic where it is to be another, for kernels of inner products.
+        Precision of the arithmetic, if it is to differ, for kernels of inner products.
     predicts : bool, default=False
-        Whether only values with other rows are wanted. A function of a user's own is then asked for
-        nothing ahead, and `diagonal` is empty.
+        Whether only values with other rows are wanted. A function of a user's own is then not
+        called in advance, and `diagonal` is empty.
 
     Attributes
     ----------
@@ -102,13 +102,14 @@ class KernelMatrix:
     work_dtype : dtype
         Of the arithmetic: float64 where float32 would round too much.
     can_pack : bool
+        Whether examples can be packed: dense ones, for a kernel of inner products.
     is_costly : bool
-        Whether kernel values cost more than whatever else a solver does.
+        Whether kernel values cost more than all else a solver does.
     squared_norms : ndarray of shape (n_samples,)
-        Of centred points; empty where the kernel does not use them.
+        Of points, centred where they are; empty where the kernel does not use them.
     diagonal : ndarray of shape (n_samples,), float64
     products : ndarray of shape (n_samples, n_samples), float64, or None
-        Of `of_products`, where somebody holds them for several kernels: values are made of them.
+        Values of `of_products`, if they are held for several kernels, whose values they make.
 
     Raises
     ------
@@ -120,7 +121,7 @@ class KernelMatrix:
     products: np.ndarray | None = None
     _grid: Grid | None = None
     _shift: np.ndarray | None = None
-    #: Of a part of another matrix: that, and the places of these examples in it.
+    #: For a part of another matrix: the whole, and the places of these examples in it.
     _whole: KernelMatrix | None = None
     _places: np.ndarray | None = None
 
@@ -134,7 +135,7 @@ class KernelMatrix:
         work_dtype: Any = None,
         predicts: bool = False,
     ) -> None:
-        # A protocol takes long to look at.
+        # To check against a protocol takes long.
         if isinstance(kernel, type) or not isinstance(kernel, InnerProductKernel | Kernel):
             raise ValueError(f"kernel must be a kernel object, got {shown(kernel)} instead")
         self.kernel, self.X = kernel, canonical_rows(X)
@@ -150,12 +151,12 @@ class KernelMatrix:
         self._predicts = as_flag("predicts", predicts)
         self.can_pack = isinstance(kernel, InnerProductKernel) and not self.is_sparse
         self.is_costly = isinstance(kernel, PlacedKernel)
-        # A kernel that claims no more has no certificate that could be false.
+        # A kernel that is not claimed to be definite has no certificate that could be false.
         foreign = is_foreign(kernel)
         self._is_checked = foreign and bool(kernel.positive_definite)
         self._packed: PackedKernel | None = None
-        # Our own have a nominal pace, so that parts of values, and with them last bits, follow no
-        # clock.
+        # Built-in kernels have a nominal pace, so that parts of values, and with them last bits, do
+        # not depend on a clock.
         n_entries = self.X.nnz / max(1, self.X.shape[0]) if self.is_sparse else self.X.shape[1]
         self.pace = Pace() if foreign else Pace(1e-8 + 1e-10 * n_entries)
         self._choose_dtypes(np.dtype(dtypes["row_dtype"] or self.X.dtype), dtypes["work_dtype"])
@@ -167,7 +168,7 @@ class KernelMatrix:
         kernel, given = self.kernel, np.dtype(self.X.dtype)
         work = np.dtype(work_dtype or dtype)
         if not isinstance(kernel, InnerProductKernel):
-            # Functions of a user's own are of the rows as they are given, differences no less.
+            # A user's own function gets the rows as given; differences take no narrower dtype.
             work = np.promote_types(work, given) if bounds_rounding(kernel) else given
         if work == np.float32 and self.can_pack and not self._predicts:
             self._grid = find_grid(self.X)
@@ -230,7 +231,7 @@ class KernelMatrix:
     def _has_range(self, given: np.dtype) -> bool:
         """Check whether the largest norm and the largest value leave float32 room on either side.
 
-        What is too large of float32 rows is refused, and not computed in float64.
+        float32 rows that are too large are refused, and not computed in float64.
         """
         sizes = [self._largest_norm] if self.squared_norms.size else []
         if bounds_rounding(self.kernel) and self._largest_norm < np.inf:
@@ -238,7 +239,7 @@ class KernelMatrix:
         elif self.diagonal.size:
             sizes.append(float(np.abs(self.diagonal).max()))
         least, most = _NARROWED
-        if given == np.float32:  # where zero is no rounded number
+        if given == np.float32:  # whose zeros are exact
             return all(size == 0.0 or not size < least for size in sizes)
         # Comparisons that are false for NaN.
         return all(least <= size <= most for size in sizes)
@@ -258,10 +259,10 @@ class KernelMatrix:
             raise ValueError(too_large(what, self.dtype, largest_magnitude(X)))
 
     def _is_rough(self, kernel: InnerProductKernel) -> bool:
-        """Check whether values in float32 of points that are close are off by too much.
+        """Check whether values in float32 of close points are off by too much.
 
-        Those of few that lie far from all others may be, as certificates know it of each; a model
-        is to decide about more of them.
+        In training, those of a few points far from all others may be, as certificates count the
+        error of each point. In prediction there may be more such points.
         """
         is_rough = self._rounding(kernel) > MOST_ROUNDING
         if is_rough and not self._predicts:
@@ -284,7 +285,7 @@ class KernelMatrix:
         return float(limits.eps) + (underflow / largest if largest > 0.0 else 0.0)
 
     def _roundings(self) -> int:
-        """Count how often sums of products are rounded, and those of norms of no wider type."""
+        """Count the roundings of a sum of products, and of a norm unless its type is wider."""
         if self.is_sparse:
             terms = int(np.diff(self.X.indptr).max(initial=0))
         else:
@@ -323,7 +324,7 @@ class KernelMatrix:
 
     @property
     def factor_rounding(self) -> np.ndarray:
-        """Like `rounding`, in shares of the value; of a Gaussian, which distances multiply.
+        """Like `rounding`, relative to the value; for a Gaussian, which distances multiply.
 
         The exponent is a distance that is rounded twice more.
         """
@@ -332,7 +333,7 @@ class KernelMatrix:
 
     @property
     def expected_rounding(self) -> np.ndarray:
-        """Like `rounding`, the root of its mean square, before values are handed out.
+        """Root mean square of the errors that `work_rounding` bounds.
 
         Independent roundings of half a spacing at the most: n of them come to ``sqrt(n / 12)``
         spacings (Higham & Mary 2019). For kernels that bound their rounding only.
@@ -340,7 +341,7 @@ class KernelMatrix:
         return self._bound(self._spacing() / 12**0.5, math.isqrt(self._roundings()) + 1)
 
     def roundings_with(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Bound how far off values with other points are, as `rounding` does: these, then those.
+        """Bound how far off values with other points are, as `rounding` does: own, then others.
 
         Parameters
         ----------
@@ -380,7 +381,7 @@ class KernelMatrix:
 
     def _ready(self, rows: Any) -> Any:
         if self._shift is not None:
-            # In the wider of both dtypes, so that only what is left of a float64 is rounded.
+            # In the wider of both dtypes, so that only the difference is rounded.
             rows = rows.astype(self._shift.dtype, copy=False) - self._shift
         return rows.astype(self.work_dtype, copy=False)
 
@@ -420,11 +421,11 @@ class KernelMatrix:
         Parameters
         ----------
         places : ndarray of int
-            In this matrix. Rows are written fast where they are a few ranges, one after another.
+            Examples of this matrix. Rows are written fast where these are a few ranges.
         """
         part = copy(self)
         part._whole = self._whole or self
-        part._packed = None  # those of the whole
+        part._packed = None  # the whole has them
         part._places = places if self._places is None else self._places[places]
         part.members = places if self.members is None else self.members[places]
         part.n_samples, part.diagonal = places.size, self.diagonal[places]
@@ -463,7 +464,7 @@ class KernelMatrix:
         if self.can_pack:
             self.packed().write(*left, out, first, last, places)
             return
-        # Features are copied here, or by the kernel: no more of them than that in one go.
+        # Features are copied here, or by the kernel: a limited number in one go.
         height = max(1, tuning.GATHER_BYTES // self.row_bytes if self.row_bytes else last - first)
         for begin in range(first, last, height):
             end = min(last, begin + height)
@@ -517,12 +518,12 @@ class KernelMatrix:
 
     @property
     def can_pass(self) -> bool:
-        """Whether `pass_rows` has the values that are handed out, and none is to be checked."""
+        """Whether `pass_rows` has the values of `write_rows`, and none is to be checked."""
         known = self.can_pack and self.products is None and not self._is_checked
         return known and self.work_dtype == self.dtype
 
     def pass_rows(self, members: np.ndarray, use: Callable[[int, np.ndarray], None]) -> int:
-        """Have the kernel rows of some examples used tile by tile, and written nowhere.
+        """Pass the kernel rows of some examples to ``use`` tile by tile, without storing them.
 
         Parameters
         ----------
@@ -628,7 +629,7 @@ class KernelMatrix:
         return self.kernel.evaluations if self.is_costly else 0  # type: ignore[attr-defined]
 
     def rows_at_once(self, most: int) -> int:
-        """Return how many kernel rows take a moment: ``most``; fewer or none of a slow kernel."""
+        """Return how many kernel rows take a moment: ``most``; fewer or none if it is slow."""
         if isinstance(self.kernel, InnerProductKernel):
             return most
         if self.is_costly:
@@ -669,7 +670,7 @@ class KernelMatrix:
         ----------
         which : slice or ndarray of int
         centred : bool, default=True
-            Whether they are for products; of differences a centre would round the terms.
+            Whether they are centred, for products; for differences, that would round the terms.
         """
         rows = self.given(which)
         if not (isinstance(self.kernel, InnerProductKernel) or bounds_rounding(self.kernel)):
@@ -687,7 +688,7 @@ class KernelMatrix:
         return norms
 
     def of_products(self) -> KernelMatrix:
-        """Return the matrix of what values of this kernel, in float64, are made of."""
+        """Return the matrix, in float64, of products or distances that this kernel maps."""
         base: Any = copy(self)
         base.kernel = _Distances() if type(self.kernel) is Laplacian else _InnerProducts()
         base.dtype, base._packed = np.dtype(np.float64), None
@@ -695,7 +696,7 @@ class KernelMatrix:
         return matrix
 
     def from_products(self, members: np.ndarray, columns: slice) -> np.ndarray:
-        """Return values of some examples with a range of them, made of `products`, in float64."""
+        """Return values of some examples with a range of them, from `products`, in float64."""
         assert self.products is not None
         if self._places is None:
             values = np.ascontiguousarray(self.products[members, columns])
@@ -725,7 +726,7 @@ class KernelMatrix:
 
 
 def _fit(kernel: InnerProductKernel, values: KernelMatrix) -> bool:
-    """Check whether the arithmetic has all digits of a kernel's parameters and of its parts.
+    """Check whether the arithmetic has the range of a kernel's parameters and of its parts' values.
 
     Infinity times zero is no kernel value, and denormal numbers have few digits.
     """
@@ -758,7 +759,7 @@ class _Distances:
 
 
 def products_of(kernel: Any) -> str | None:
-    """Return which products a kernel's values can be made of, as those of others of its kind."""
+    """Return which products a kernel maps; kernels with the same answer can share them."""
     if isinstance(kernel, InnerProductKernel):
         return "centred" if kernel.translation_invariant else "inner"
     return "distances" if type(kernel) is Laplacian else None

@@ -1,13 +1,13 @@
-"""Kernels that cost: every pair of objects is evaluated once, whoever asks for it.
+"""Costly kernels: every pair of objects is evaluated once, whoever asks for it.
 
-Where a value takes a millisecond or a second, as those of graphs, strings, time series and quantum
-circuits do, values are all that counts. `PairwiseKernel` takes a function of two objects, keeps
+Where a value takes a millisecond or a second, as for graphs, strings, time series and quantum
+circuits, only the number of values counts. `PairwiseKernel` takes a function of two objects, keeps
 what it returns by pair, and evaluates what is missing one object against some others at a time, on
 joblib's engines. Solvers see objects as places: rows of one number, between which `PlacedKernel` is
 a kernel like any other. Which rows are asked for is decided by `kpegasos.rows`.
 
-Objects are known by their contents. They themselves are held by a fit while it lasts, and copies of
-the support by its model; of a finished fit the kernel has the values, and what ``prepare`` made.
+Objects are identified by their contents. A fit holds them while it lasts, and its model holds
+copies of the support. After a fit the kernel has the values, and what ``prepare`` made.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from kpegasos.utils.patience import count, heed, room
 from kpegasos.utils.threads import lock_of
 from kpegasos.utils.validation import as_flag, as_jobs, as_number, as_objects, optional, shown
 
-#: Seconds of a part of the work, after which somebody may want it to end, and those from which on
-#: several jobs share it: to hand it out takes some 15 ms.
+#: Seconds of a part of the work, after which a run may stop, and seconds from which on several jobs
+#: share it: to hand it out takes some 15 ms.
 _PART, _PAYS = 0.2, 0.05
 #: Values that are asked for the other way round, to see whether a function is symmetric, and the
 #: relative difference that rounding within it explains.
@@ -44,7 +44,7 @@ def copied(each: Any, how: Callable[[Any], Any] = deepcopy) -> Any:
     Raises
     ------
     ValueError
-        If it cannot.
+        If ``how`` fails.
     """
     try:
         return how(each)
@@ -73,7 +73,7 @@ def _value_of(name: str, function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def _together(objects: Sequence[Any]) -> Any:
-    """Return vectors of one length as a matrix, whatever else as a list."""
+    """Return sparse rows or vectors of one length as a matrix, anything else as a list."""
     if sparse.issparse(objects[0]):
         return sparse.vstack(objects, format="csr")
     vectors = all(isinstance(each, np.ndarray) and each.ndim == 1 for each in objects)
@@ -118,7 +118,7 @@ def _numbers(name: str, returned: Any, shape: tuple[int, ...]) -> np.ndarray:
 class _Pairs:
     """What is known of objects by their indices, and of pairs of them.
 
-    The row of an object has its values with those that there were, NaN where they are unknown. A
+    The row of an object has its values with the objects of that time, NaN where they are unknown. A
     value is in the row of either object; where memory is short the oldest rows go.
 
     Attributes
@@ -168,8 +168,8 @@ class PairwiseKernel:
     """A kernel of objects whose values are costly: each pair is evaluated once, and kept.
 
     X may then be any sequence: strings, graphs, arrays of different lengths. Copies of the kernel,
-    such as ``clone`` makes, share the values; a pickled one leaves them behind. They go with the
-    kernel, or by `clear`. Objects may change after a fit: a model has copies of its support.
+    such as ``clone`` makes, share the values; a pickled one leaves them behind. They are freed with
+    the kernel, or by `clear`. Objects may change after a fit: a model has copies of its support.
 
     Parameters
     ----------
@@ -181,8 +181,8 @@ class PairwiseKernel:
         ``prepare(x)`` is called once for each object that has been fitted, and whenever another is
         predicted, on a copy; the function sees what it returns.
     diagonal : float or callable, default=None
-        ``k(x, x)``, where it is known: one number for all objects, as 1.0 of a kernel that is
-        normalised, or ``diagonal(X) -> (n,)`` of prepared ones. If None, the function is asked.
+        ``k(x, x)``, where it is known: one number for all objects, such as 1.0 for a normalised
+        kernel, or ``diagonal(X) -> (n,)`` of prepared ones. If None, the function is asked.
     positive_definite : bool, default=True
         Whether the kernel is positive semi-definite, so that gaps are certificates. False for
         values that are noisy, too: they are then not asked for both ways round.
@@ -190,12 +190,12 @@ class PairwiseKernel:
         Jobs of joblib that evaluate at the same time; ``joblib.parallel_config`` chooses the
         engine: processes, threads, a Dask cluster. A function for processes has to be pickled.
     cache_mb : float, default=1024
-        MiB that values which are kept may take.
+        MiB for the values that are kept.
 
     Raises
     ------
     ValueError
-        If a parameter will not do.
+        If a parameter is not valid.
 
     Examples
     --------
@@ -252,7 +252,7 @@ class PairwiseKernel:
         with lock_of(self):
             before, kept = self._pairs, _Pairs(float(self.cache_mb) * tuning.MEBIBYTE)
             kept.evaluations, kept.seconds_each = before.evaluations, before.seconds_each
-            # Fits and models that there are know objects by the indices of before.
+            # Existing fits and models identify objects by the indices of before.
             vars(self)["_pairs"] = kept
             for each in (before.prepared, before.diagonal, before.rows):
                 each.clear()
@@ -286,7 +286,7 @@ class PairwiseKernel:
             for values, kept.seconds_each in self._rows(one, parts):
                 out[begin : begin + values.size] = values
                 begin += values.size
-                self._pairs.evaluations += values.size  # of the one that is there by now
+                self._pairs.evaluations += values.size  # `clear` may have replaced it
                 count(values.size)
                 heed()
 
@@ -396,7 +396,7 @@ class PlacedKernel:
         return values
 
     def _probe(self, at: int, other: PlacedKernel, asked: list[int], new: np.ndarray) -> None:
-        """Ask for some values the other way round, and for one of the diagonal that is told.
+        """Check some values by asking the other way round, and one of a given diagonal.
 
         Raises
         ------

@@ -691,7 +691,10 @@ class KernelSource(RowSource):
         return np.full(self.n_samples, self.rounding, dtype=np.float64)
 
     def product(self, columns: np.ndarray) -> np.ndarray:
-        """``(K + B²) @ columns``, float64 of shape (n_samples, n_columns), if there is no `exact`."""
+        """``(K + B²) @ columns``, float64 of shape (n_samples, n_columns).
+
+        Used where `exact` is None.
+        """
         raise NotImplementedError(f"{type(self).__name__} has neither product nor exact")
 
     @abstractmethod
