@@ -682,7 +682,7 @@ class Scaled(Composition):
     Raises
     ------
     ValueError
-        If the factor is not positive and finite, or the kernel is none.
+        If the factor is not positive and finite, or the kernel is not one.
     """
 
     factor: float

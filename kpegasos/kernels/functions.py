@@ -1,6 +1,6 @@
 """The built-in kernels, and how a name becomes one.
 
-Each is a small frozen dataclass. Those that depend on inner products alone say how these become
+Each is a small frozen dataclass. Those that depend only on inner products define how these become
 kernel values, and leave the products to `kpegasos.kernels.base`; those of histograms and cosines
 are computed by scikit-learn's functions, block by block. Together they are all that
 `sklearn.metrics.pairwise.pairwise_kernels` has by name.

@@ -679,7 +679,7 @@ class KernelMatrix:
         return rows.astype(np.float64) if centre is None else rows - centre
 
     def exact_norms(self, members: np.ndarray) -> np.ndarray:
-        """``‖x‖²`` of `exact_features` of some examples; zeros where they are of no use."""
+        """``‖x‖²`` of `exact_features` of some examples; zeros where they are not used."""
         norms = np.zeros(members.size)
         for top in range(0, members.size if uses_products(self.kernel) else 0, _NORMS_TOGETHER):
             heed()

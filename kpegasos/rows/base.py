@@ -665,7 +665,7 @@ class KernelSource(RowSource):
         Kernel and features, where they are known, for values in float64.
     """
 
-    #: Memory that the rows may take; whoever builds them may ask for it.
+    #: Memory that the rows may take; their builder may ask for it.
     grant: Grant | None = None
     exact: KernelMatrix | None = None
 

@@ -30,7 +30,7 @@ except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
 
 
-#: Below this many MiB nobody asks what is free, which takes a millisecond.
+#: Below this many MiB free memory is not looked up, which takes a millisecond.
 _MODEST_MB = 64.0
 #: Share of the free memory that kernel values may take.
 _SHARE_OF_FREE = 0.75

@@ -148,7 +148,7 @@ class TimeSlicer:
         elif seconds > 2 * tuning.SLICE_SECONDS and not few:
             self.draws = max(tuning.FEWEST_DRAWS, self.draws // 2)
         elif (few or seconds < tuning.SLICE_SECONDS) and draws >= self.draws:
-            # A slice that ended early, at a checkpoint, says nothing of a longer one.
+            # A slice that ended early, at a checkpoint, says nothing about a longer one.
             self.draws = min(tuning.MOST_DRAWS, 2 * self.draws)
 
 

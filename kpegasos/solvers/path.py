@@ -91,7 +91,7 @@ class RegularizationPath:
     evaluations : int
         Kernel values computed.
     status : {"tolerance", "completed", "max_time", "interrupted"}
-        "completed" where a value did not come to ``tol``.
+        "completed" where a value did not reach ``tol``.
     """
 
     Cs: np.ndarray

@@ -242,7 +242,7 @@ class Blocks:
     state : LoopState
         Of the ascent; modified in place.
     order : ndarray of shape (n_samples,), int64
-        A random order, in which violators come to their turn.
+        A random order, in which violators are chosen.
     """
 
     def __init__(self, problem: Problem, state: LoopState, order: np.ndarray) -> None:
@@ -281,7 +281,7 @@ class Blocks:
     def solve(
         self, rows: RowSource, members: np.ndarray, parameters: LoopParameters, gap: float
     ) -> np.ndarray:
-        """Return coefficients of a block that nearly maximise the dual; none if blocks are no use.
+        """Return coefficients of a block that nearly maximise the dual; none if blocks do not help.
 
         Parameters
         ----------
@@ -306,7 +306,7 @@ class Blocks:
         return state.alpha if self._n_added or self._suits(state.alpha) else state.alpha[:0]
 
     def _suits(self, alpha: np.ndarray) -> bool:
-        """Return whether so many coefficients of a block end at a bound that blocks are of use."""
+        """Return whether so many coefficients of a block end at a bound that blocks help."""
         loss, own = self._problem.loss, alpha[alpha != 0.0]
         bounded = (own == loss.lower) | (own == loss.upper)
         return bool(np.count_nonzero(bounded) >= _BOUNDED * own.size)
@@ -388,7 +388,7 @@ class WorkingSetAscent(DualAscent):
                 return reason
 
     def _advance_by_block(self, blocks: Blocks, stopper: Stopper) -> tuple[bool, str | None]:
-        """Maximise over a block; returns whether blocks are no use, and the reason to stop."""
+        """Maximise over a block; returns whether blocks do not help, and the reason to stop."""
         members, gap = blocks.choose(self.rows), self.history.records[-1].relative_gap
         if not members.size:
             return True, None

@@ -101,7 +101,7 @@ class Stopper:
         return "abandoned" not in self._flags
 
     def lasts(self) -> bool:
-        """Return whether there is no reason to stop; a pause is none within a step."""
+        """Return whether there is no reason to stop; a pause does not count within a step."""
         return self.reason() in (None, PAUSED)
 
     def bears_delay(self) -> bool:
