@@ -62,7 +62,7 @@ class Kept:
         if are_same and all(map(np.array_equal, known[2], numbers)):
             return known[3]
         made, base = make(), vectors.base
-        if not (isinstance(base, np.ndarray) and base.flags.writeable):  # its owner may edit
+        if not (isinstance(base, np.ndarray) and base.flags.writeable):  # may be edited
             vectors.flags.writeable = False
             copies = tuple(None if each is None else each.copy() for each in numbers)
             self._made = kernel, vectors, copies, made

@@ -41,7 +41,7 @@ _SHAPES = {
     (64, 32): (8, 2),
     # AVX2, measured against 4 x 2 (15% slower) and 6 x 2 (10% slower): three vectors share a load.
     (32, 16): (4, 3),
-    # SSE, against 4 x 2 (10% slower) and 6 x 2 (10% slower).
+    # SSE, measured against 4 x 2 and 6 x 2 (both 10% slower).
     (16, 16): (4, 3),
     # NEON: twice the registers. Not measured.
     (16, 32): (8, 3),

@@ -185,7 +185,7 @@ class PackedIntegers(gemm.PackedMatrix):
         words, sums = self._words(rows, 0)
         multiply = super().products(words)
         scale, low, _ = self._grid
-        if self.distances:  # ‖a‖² + ‖b‖² − 2<a, b>, the right as it was
+        if self.distances:  # ‖a‖² + ‖b‖² − 2<a, b>, without the shift by _LESS
             of_rows, times, factor = sums[1] - 2 * _LESS * sums[0], -2, -0.5 * scale**2
         else:
             of_rows = (_LESS + low) * sums[0] + self.n_features * low**2

@@ -618,7 +618,7 @@ def check_rows(rows: RowSource, n_samples: int, lam: float) -> None:
 
 def claim_construction(rows: RowSource) -> int:
     """Return kernel values computed before any run, which the first run alone counts."""
-    return int(vars(rows).pop("unclaimed", 0))  # at once: runs may begin together
+    return int(vars(rows).pop("unclaimed", 0))  # one operation: runs may begin together
 
 
 def holds_sets(rows: RowSource) -> bool:

@@ -341,7 +341,7 @@ class TiledSteps:
                 local, view, turns, position, turns.size, examples, steps.parameters
             )
             if status != RESCALE:
-                del view  # memory for rows is wanted now
+                del view  # rows need its memory now
             with finishing():
                 state.alpha[members], state.stamps[members] = local.alpha, local.stamps
                 self._add(steps, members, local.alpha - alpha, local.stamps - stamps)

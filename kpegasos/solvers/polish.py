@@ -329,7 +329,7 @@ class Blocks:
         moved = np.flatnonzero(alpha != state.alpha[members])
         for top in range(0, moved.size, tuning.TILE_ROWS):
             reason = stopper.reason()
-            if reason is not None and reason != PAUSED:  # where a pause comes makes no difference
+            if reason is not None and reason != PAUSED:  # pauses do not change models
                 return reason
             some = moved[top : top + tuning.TILE_ROWS]
             who, new = members[some], alpha[some]
