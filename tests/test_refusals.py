@@ -428,6 +428,7 @@ solve(pegasos, monitor=_) FOR "yes", lambda run: np.zeros(2) -> TypeError: monit
 make_problem([1, 1, 1], 0.1, free_intercept=True) -> ^y must have two classes for a free ... got one
 solve(pegasos, problem=FREE) -> ^rows must have a positive intercept_scaling for a
 solve(pegasos, problem=FREE, rows=linear_rows(X)) -> ^rows must have a positive intercept_scaling
+solve(regularization_path, problem=FREE, Cs=[1.0]) -> problem must have free_intercept=False
 go_on_freely(make_rows(X, intercept_scaling=1.0)) -> ^state must come from a run with the same
 solve(sdca, rows=make_rows(X, Sigmoid())) -> positive semi-definite
 solve(pegasos, tol=0.1, rows=make_rows(X, Sigmoid())) -> positive semi-definite

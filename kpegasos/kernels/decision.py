@@ -120,7 +120,7 @@ def _add_products(
     """``result[:, outputs] += values @ coefs[:, begin:end].T``, of values from ``first`` on.
 
     Each sum has the same order, however many rows there are. Four sums share what is read of a row:
-    half the time of one by one for 9 outputs, and no less than that of packed products for 100.
+    half the time of one by one for 9 outputs, and no more than packed products for 100.
     """
     together = coefs.shape[0] - coefs.shape[0] % 4
     for j in range(0, together, 4):

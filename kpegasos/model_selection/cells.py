@@ -373,9 +373,7 @@ def _share_seconds(outcome: KernelOutcome, seconds: float) -> None:
 
 
 @contextmanager
-def binary_work(
-    surface: Surface, kernel: Kernel | None, k: int
-) -> Iterator[list[Job]]:
+def binary_work(surface: Surface, kernel: Kernel | None, k: int) -> Iterator[list[Job]]:
     """Do the folds of a binary problem with the kernel of an index, on the same rows."""
     begin, outcome = time.perf_counter(), surface.outcome_of(k)
     rows = surface.unless_stopped(partial(surface.rows, kernel))
@@ -525,9 +523,7 @@ def _constant_terms(models: list[PairCells], n_test: int) -> np.ndarray:
 
 
 @contextmanager
-def pairs_work(
-    surface: Surface, kernel: Kernel | None, k: int
-) -> Iterator[list[Job]]:
+def pairs_work(surface: Surface, kernel: Kernel | None, k: int) -> Iterator[list[Job]]:
     """Do all pairs of classes with the kernel of an index, each with all folds.
 
     The outcome is filled in when all pairs are solved.

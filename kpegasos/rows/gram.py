@@ -196,7 +196,10 @@ def _values_of(gram: np.ndarray, members: np.ndarray) -> np.ndarray:
     size = members.size
     out = array_of((size, size), gram.dtype)
     if size <= _FEW_MEMBERS or (ends := np.flatnonzero(np.diff(members) != 1) + 1).size > 1:
-        np.take(gram[members], members, axis=1, out=out, mode="clip")
+        height = max(1, tuning.GATHER_BYTES // gram[0].nbytes)  # of rows that are copied whole
+        for top in range(0, size, height):
+            part = slice(top, top + height)
+            np.take(gram[members[part]], members, axis=1, out=out[part], mode="clip")
         return out
     # Two classes of examples that are sorted by class: four blocks.
     parts = [slice(0, size)] if ends.size == 0 else [slice(0, ends[0]), slice(ends[0], size)]

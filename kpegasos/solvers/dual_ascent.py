@@ -356,7 +356,8 @@ class InteriorPointAscent(DualAscent):
                             self._goal_factor *= 0.1  # in case rounding keeps it above tol
                             break
             except CutShort:
-                reason = stopper.reason()
+                if (reason := stopper.reason()) is None:
+                    raise  # asked for by a block around the run
             beta = newton.beta
             if (beta is None or reason is not None) and (
                 best is None or newton.lowest < best.objective
@@ -508,8 +509,7 @@ class NewtonSteps:
         forced = np.where(at_low, -beta, np.where(at_high, room, 0.0))
         interior.inverse_barrier(self._point, self._inverse)
         self._inverse[at_low | at_high] = 0.0
-        gram = self._factor.gram(self._inverse * self._signed**2)
-        solve = self._solver(gram) if gram is not None else None
+        solve = self._solver(self._factor.gram(self._inverse * self._signed**2))
         if solve is not None:
             forced -= self._inverse * self._products(solve(self._sums(forced)))
         moved = beta + forced

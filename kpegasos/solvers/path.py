@@ -150,8 +150,9 @@ def regularization_path(
     Parameters
     ----------
     problem : Problem
-        From `make_problem`. Its own ``lam`` is not used: that of a value is
-        ``1 / (C · Σ weights)``, with weights of mean one, over the examples that are not held out.
+        From `make_problem`; on kernel rows without a free intercept. Its own ``lam`` is not used:
+        that of a value is ``1 / (C · Σ weights)``, with weights of mean one, over the examples that
+        are not held out.
     rows : RowSource
         From `make_rows` (kernel) or `linear_rows` (primal vector).
     Cs : sequence of float
@@ -199,6 +200,11 @@ def regularization_path(
         raise ValueError(
             f"problem must have the hinge loss for a path, "
             f"got {type(problem.loss).__name__} instead"
+        )
+    if problem.free_intercept and holds_sets(rows):
+        raise ValueError(
+            "problem must have free_intercept=False for a path on kernel rows, got True instead; "
+            "pegasos and sdca solve it for one C"
         )
     values = _checked_values(Cs)
     weight = problem.weight

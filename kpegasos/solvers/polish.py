@@ -357,6 +357,12 @@ class WorkingSetAscent(DualAscent):
             order = self._stream.epoch(0)
             self._blocks = Blocks(self.problem, self.state.loop, order)
 
+    def use_rows(self, rows: RowSource) -> None:
+        """Go on with other rows of the same examples, which may hold fewer than those before."""
+        super().use_rows(rows)
+        if rows.row_capacity < self._sets.wanted.size:
+            self._sets, self._n_sets = sets_for(rows, self.state.loop.alpha)
+
     def advance_to_checkpoint(self, stopper: Stopper) -> str | None:
         """Go on until the next evaluation: a block, or a few working sets."""
         if self._blocks is not None:

@@ -48,6 +48,10 @@ class Interrupted(KeyboardInterrupt):
         )
         self.result = result
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how a process makes it again from the result, not from the message."""
+        return type(self), (self.result,)
+
 
 class Stopper:
     """Shared by all runs of a fit, from any thread.

@@ -5,7 +5,7 @@ import pytest
 from covering import each_pair
 from kernel_cases import each_dtype, same_bits
 from numpy.testing import assert_allclose, assert_array_equal
-from row_cases import N, X, Y, make_gram
+from row_cases import N, X, Y, make_gram, peak_mb
 
 from kpegasos import RBF, KernelMatrix, make_problem, make_rows, pegasos
 from kpegasos.core.state import LoopParameters, PegasosOptions, new_state
@@ -98,6 +98,14 @@ def test_matrix_of_an_unsymmetric_kernel_or_another_product_is_computed_as_a_who
     rng = np.random.default_rng(0)
     rows = GramRows.from_values(KernelMatrix(RBF(0.5), rng.normal(size=(30, 3))))
     assert rows.evaluations == 30**2
+
+
+def test_part_of_a_matrix_takes_little_more_than_itself(monkeypatch):
+    monkeypatch.setattr(tuning, "GATHER_BYTES", 1 << 16)
+    gram, members = np.eye(800), np.random.default_rng(0).permutation(800)[:400]
+    source, parts = GramRows(gram), []
+    assert peak_mb(lambda: parts.append(source.subset(members))) < 1.3 * 8 * 400**2 / 2**20
+    assert_array_equal(parts[0].gram, np.eye(400))
 
 
 def test_squared_norms_are_the_callers_own():

@@ -167,6 +167,19 @@ def test_blocks_go_on_with_other_rows(added):
     assert_array_equal(ends[0].alpha, ends[1].alpha)
 
 
+def test_working_sets_shrink_with_the_rows_that_are_held(monkeypatch):
+    """Less memory may be free when a pair takes its turn again."""
+    monkeypatch.setattr(tuning, "BLOCKS_FROM", Y.size + 1)
+    run = finished_run(make_problem(Y, 1.0 / (0.1 * Y.size)), make_rows(), n_steps=50)
+
+    def shrink(ascent):
+        ascent.rows.close()
+        ascent.use_rows(make_rows(cache_mb=0.2))
+        assert ascent.rows.row_capacity < 64
+
+    assert polish(run, tol=1e-3, on_round=shrink).relative_gap <= 1e-3
+
+
 def test_blocks_need_room_for_their_matrix():
     size = Y.size // 4
     assert make_rows().block_size == size

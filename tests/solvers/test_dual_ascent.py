@@ -50,6 +50,7 @@ from kpegasos.rows.features import HeldFactor, StreamedFactor
 from kpegasos.rows.gram import GramRows
 from kpegasos.solvers.dual_ascent import DualAscent
 from kpegasos.solvers.pegasos import make_run
+from kpegasos.solvers.polish import ascent_after
 from kpegasos.solvers.stopping import Stopper
 from kpegasos.utils import tuning
 from kpegasos.utils.patience import CutShort, heeding
@@ -355,6 +356,13 @@ def binary(n_samples=120, n_features=7, *, scale=100.0, C=1.0, weighted=False):
 
 def run_on(task, X, *, epochs=1):
     return finished_run(task, linear_rows(X, intercept_scaling=1.0), epochs=epochs)
+
+
+def test_newton_steps_are_cut_short_by_a_block_around_the_run():
+    ascent = ascent_after(run_on(*binary()), tol=1e-6, stopper=(stopper := Stopper()))
+    with pytest.raises(CutShort), heeding(lambda: ascent._newton is None):
+        while not ascent.finished:
+            ascent.advance(stopper, 1e-6)
 
 
 @pytest.mark.filterwarnings("error")

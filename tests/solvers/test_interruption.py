@@ -1,6 +1,7 @@
 """Ctrl-C, deadlines and errors: when a run hears of them, and what is left of it."""
 
 import os
+import pickle
 import signal
 import threading
 import time
@@ -68,6 +69,9 @@ def test_interrupt_is_raised_with_the_model(slice_number):
     assert part.status == "interrupted"
     assert 0 < part.n_steps < 10**7
     assert_same_result(part, pegasos(task, rows, n_steps=part.n_steps, **options))
+    again = pickle.loads(pickle.dumps(caught.value))  # from a process of joblib, say
+    assert str(again) == str(caught.value)
+    assert_same_result(again.result, part)
     # Its state is as good as any other.
     rest = pegasos(task, rows, n_steps=500, state=part.state, **options)
     assert_same_result(rest, pegasos(task, rows, n_steps=part.n_steps + 500, **options))
