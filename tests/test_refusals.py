@@ -319,7 +319,7 @@ reference.pegasos_linear(X, Y, 0.1, [0, 1, 2], batch_size=2) -> batches of batch
 reference.linear_history([(1, np.zeros(4))], X, Y * 2 - 1, 0.1) -> vectors of size 3
 reference.linear_history([(2, X[0]), (2, X[0])], X, Y * 2 - 1, 0.1) -> increasing ... 2 after 2
 losses.make_loss("epsilon_insensitive", regression=False) -> loss must be one of
-make_problem(Y, 1.0, loss=losses.Huber(np.nan)) -> loss.delta must be a finite number
+make_problem(Y, 1.0, loss=losses.Huber(np.nan)) -> loss must have finite parameters
 make_problem(Y, 1.0, loss=losses.SmoothedHinge(-1.0)) -> width must
 datasets.make_gaussian_noise(noise=1.5) -> noise must be a fraction
 datasets.make_text_like(density=1e-6) -> density must be

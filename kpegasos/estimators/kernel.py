@@ -372,8 +372,8 @@ class PegasosSVC(OneVsOneMixin, KernelEstimator):
     max_kernel_evaluations : int, default=None
         Kernel values after which the model reached so far is returned, with a
         `ConvergenceWarning`. It is exact for a `PairwiseKernel`, and overrun for others by the rows
-        in work. The diagonal and a first row of each pair come in any case. Below an eighth of the
-        matrix, ``polish`` begins with the steps of a plain fit.
+        in work, or a whole small matrix. The diagonal and a first row of each pair come in any
+        case. Below an eighth of the matrix, ``polish`` begins with the steps of a plain fit.
     checkpoints : {"auto", "epoch", "log"}, sequence of int or None, default="auto"
         Steps at which the model is evaluated for ``history_``: ends of the epochs 1, 2, 5, 10,
         20, 50 and so on, ends of all epochs, ten steps a decade, or these steps. None
@@ -559,8 +559,8 @@ default="epsilon_insensitive"
     max_kernel_evaluations : int, default=None
         Kernel values after which the model reached so far is returned, with a
         `ConvergenceWarning`. It is exact for a `PairwiseKernel`, and overrun for others by the rows
-        in work. The diagonal and a first row come in any case. Below an eighth of the matrix,
-        ``polish`` begins with the steps of a plain fit.
+        in work, or a whole small matrix. The diagonal and a first row come in any case. Below
+        an eighth of the matrix, ``polish`` begins with the steps of a plain fit.
     checkpoints : {"auto", "epoch", "log"}, sequence of int or None, default="auto"
         Steps at which the model is evaluated for ``history_``: ends of the epochs 1, 2, 5, 10,
         20, 50 and so on, ends of all epochs, ten steps a decade, or these steps. None

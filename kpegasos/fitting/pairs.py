@@ -685,8 +685,6 @@ class KernelRows:
         self.is_costly = isinstance(kernel, PlacedKernel)
         self._kernel, self._X, self._pairs = kernel, X, pairs
         self._cache: str = settings.own["cache"]
-        if settings.max_kernel_evaluations is not None and self._cache == "auto":
-            self._cache = "cached"  # no value before it is asked for
         self.is_quick, sizes = bounds_rounding(kernel), pairs.sizes
         small = int(sizes.max()) <= tuning.SMALL_PAIR
         row_dtype = settings.own["row_dtype"]
@@ -732,7 +730,8 @@ class KernelRows:
 
     def prepare(self) -> None:
         """Compute the matrix, of which the rows of all pairs are parts."""
-        order, pairs = None, self._pairs
+        order, pairs, grant = None, self._pairs, self._grant
+        del self._grant  # nothing is granted any more if this is cut short
         if len(pairs) > 1:
             # Sorted by class, so that each pair copies its values in four blocks.
             order = np.concatenate(_members_by_class(pairs))
@@ -743,6 +742,7 @@ class KernelRows:
         constant = constant_of(self._settings, pairs, values.diagonal)
         # Both at the end: if this is cut short, the places of the rows stay as they were.
         self.whole = GramRows.from_values(values, intercept_scaling=constant)
+        self.whole.grant = grant
         self._pairs = pairs
 
     def __call__(self, pair: Pair, n_at_once: int, brief: bool) -> RowSource:

@@ -38,7 +38,7 @@ import numpy as np
 from numba.extending import overload
 
 from kpegasos.utils.compiled import OVERLOADS, compiled
-from kpegasos.utils.validation import as_number, shown
+from kpegasos.utils.validation import shown
 
 #: A decision this close to a corner of a loss, relative to the corner, is at the corner: sums of
 #: the same numbers in another order differ by less, and must decide alike.
@@ -130,7 +130,9 @@ def check_loss(loss: Any) -> Any:
     for name in ("regression", "lower", "upper", "lipschitz"):
         if not hasattr(loss, name):
             raise TypeError(f"loss must have {name}, got a {kind.__name__} without it instead")
-    numbers = [as_number(f"loss.{name}", number) for name, number in loss._asdict().items()]
+    numbers = [float(number) for number in loss]
+    if not all(math.isfinite(number) for number in numbers):
+        raise ValueError(f"loss must have finite parameters, got {loss!r} instead")
     if hasattr(loss, "check"):
         loss.check()
     loss = kind(*numbers)  # floats, so that no loop is compiled twice
@@ -182,10 +184,11 @@ def _constants(member: Any) -> tuple[Any, ...]:
         return ()
     outside = function.__globals__
     used = {name: outside.get(name) for name in function.__code__.co_names}
+    constants = (bool, int, float, np.generic, FunctionType)
     return tuple(
         (name, type(each), each)
         for name, each in used.items()
-        if type(each) in (bool, int, float) or hasattr(each, "py_func")
+        if isinstance(each, constants) or hasattr(each, "py_func")
     )
 
 

@@ -302,21 +302,21 @@ class Surface:
         shared_mb = n_samples**2 * 8 / tuning.MEBIBYTE if can_share else 0.0
         n_open = max(1, min(threads, len(kernels)))
         wanted_mb = shared_mb + n_open * whole_mb + threads * part_mb
-        wanted_mb = min(wanted_mb, self._part * budget_mb(self.cache_mb, wanted_mb / self._part))
-        self._grant = ACCOUNT.grant(wanted_mb, min(wanted_mb, _LEAST_MB))
-        self._budget = self._grant.mb
-        left = self._budget - whole_mb - part_mb
+        self._budget = self._part * budget_mb(self.cache_mb, wanted_mb / self._part)
+        wanted_mb = min(wanted_mb, self._budget)
+        grant = ACCOUNT.grant(wanted_mb, min(wanted_mb, _LEAST_MB))
+        left = grant.mb - whole_mb - part_mb
         # With a costly kernel, only values that are asked for are computed.
         self.whole = left >= 0.0 and not isinstance(self.kernels[0], PlacedKernel)
         if self.whole:
+            self._grant = grant
             self._shares = can_share and shared_mb <= left
             left -= shared_mb if self._shares else 0.0
             more = min(threads - 1, int(left / part_mb))
             self.n_threads, left = 1 + more, left - more * part_mb
             self.n_open = min(n_open, 1 + int(left / whole_mb))
         else:
-            self.n_threads = 1
-            del self._grant  # each source of rows asks for its own
+            self.n_threads = 1  # and each source of rows asks for a grant of its own
         self._products: tuple[str, np.ndarray] | None = None
         self._products_lock = Lock()
 

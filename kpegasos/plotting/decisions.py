@@ -333,7 +333,9 @@ class _Probe(DecisionBoundaryDisplay):
 def _corners(points: np.ndarray, eps: float | None) -> np.ndarray:
     """Return the lowest and the highest point of a grid round some points."""
     low, high = points.min(axis=0), points.max(axis=0)
-    around = np.where(high > low, 0.1 * (high - low), 1.0) if eps is None else eps
+    around: Any = eps
+    if eps is None:
+        around = np.where(high > low, 0.1 * (high - low), np.maximum(1.0, 0.1 * np.abs(low)))
     return np.stack([low - around, high + around])
 
 

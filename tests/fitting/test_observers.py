@@ -55,6 +55,7 @@ def test_bar_that_nobody_looks_at_is_one_line_and_changes_no_model(model, capsys
     assert ("kernel values" in bars[-1]) == hasattr(model, "kernel")
 
 
+@pytest.mark.filterwarnings("ignore:.*predicts the same for all")
 @pytest.mark.parametrize("regression", [PegasosSVR, LinearPegasosSVR])
 def test_bar_of_an_objective_of_zero_is_no_division(regression, capsys):
     """One target is on the edge of the tube, so that its loss of zero may be rounded."""

@@ -34,6 +34,7 @@ def test_regions_new_axes_and_estimator_of_scikit_learn(moons):
     assert texts(display.legend_)[2:4] == ["support vector", "α = 1"]
 
 
+@pytest.mark.filterwarnings("ignore:LinearPegasosSVC ended far")
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 def test_regions_extend_beyond_the_examples_by_a_tenth_of_their_range(moons, scale):
     X, y = moons[0] * [scale, 1.0], moons[1]
