@@ -306,11 +306,12 @@ def probe(loss: Any, targets: tuple[float, ...]) -> None:
     ValueError
         Naming the method, where it was asked, what was expected and what came.
     """
-    _probe_once(loss, targets, type(for_loops(loss)))
+    kind: Any = type(for_loops(loss))
+    _probe_once(loss, targets, kind)
 
 
 @lru_cache(maxsize=64, typed=True)  # losses of two types without parameters are equal
-def _probe_once(loss: Any, targets: tuple[float, ...], _kind: type) -> None:
+def _probe_once(loss: Any, targets: tuple[float, ...], _kind: Any) -> None:
     for target in targets:
         _Probe(loss, target).run()
 

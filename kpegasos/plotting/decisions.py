@@ -20,6 +20,8 @@ from kpegasos.plotting.style import AxesDisplay, class_name, color_of, ink, mark
 from kpegasos.utils.validation import as_integer, as_number, optional, shown
 
 _RING: dict[str, Any] = {"facecolors": "none", "linewidths": 0.6, "zorder": 2.6}
+#: Share of a feature's range by which the grid extends beyond the examples.
+_MARGIN = 0.08
 #: Decision at which a colour is at its strongest, and its opacity at the boundary and there.
 _FULL_DECISION, _OPACITY = 2.0, (0.08, 0.36)
 _LINES: dict[str, Any] = {
@@ -169,8 +171,8 @@ class DecisionRegionDisplay(AxesDisplay):
         grid_resolution : int, default=200
             Number of grid points along each axis.
         eps : float, default=None
-            Distance by which the grid extends beyond the examples; if None, a tenth of the range
-            of each feature.
+            Distance by which the grid extends beyond the examples; if None, 8% of the range of each
+            feature.
         ax : Axes, default=None
             Axes to draw on; those of a new figure if None.
         **plot_options
@@ -335,7 +337,9 @@ def _corners(points: np.ndarray, eps: float | None) -> np.ndarray:
     low, high = points.min(axis=0), points.max(axis=0)
     around: Any = eps
     if eps is None:
-        around = np.where(high > low, 0.1 * (high - low), np.maximum(1.0, 0.1 * np.abs(low)))
+        around = np.where(
+            high > low, _MARGIN * (high - low), np.maximum(1.0, _MARGIN * np.abs(low))
+        )
     return np.stack([low - around, high + around])
 
 

@@ -36,12 +36,12 @@ def test_regions_new_axes_and_estimator_of_scikit_learn(moons):
 
 @pytest.mark.filterwarnings("ignore:LinearPegasosSVC ended far")
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
-def test_regions_extend_beyond_the_examples_by_a_tenth_of_their_range(moons, scale):
+def test_regions_extend_beyond_the_examples_by_a_share_of_their_range(moons, scale):
     X, y = moons[0] * [scale, 1.0], moons[1]
     X[:, 1] = 3.0  # has no range
     display = DecisionRegionDisplay.from_estimator(LinearPegasosSVC().fit(X, y), X, y)
     low, high = X[:, 0].min(), X[:, 0].max()
-    expected = np.array([1.1 * low - 0.1 * high, 1.1 * high - 0.1 * low])
+    expected = np.array([1.08 * low - 0.08 * high, 1.08 * high - 0.08 * low])
     np.testing.assert_allclose(display.xx[[0, -1]], expected)
     np.testing.assert_array_equal(display.yy[[0, -1]], [2.0, 4.0])
     display = DecisionRegionDisplay.from_estimator(LinearPegasosSVC().fit(X, y), X, y, eps=0.5)
