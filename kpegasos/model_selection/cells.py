@@ -205,7 +205,8 @@ class Surface:
     on_cells: Callable[[float], None] = lambda n_cells: None
 
     def __post_init__(self) -> None:
-        self._lock, self._part = Lock(), 1.0
+        self._lock = Lock()
+        self._part = 1.0  # of the budget, for kernel rows
         kernels, labels, folds = list(self.kernels), self.labels, self.folds
         for k, kernel in enumerate(kernels):
             if kernel is not None:  # of one that is costly there is no other
@@ -237,10 +238,8 @@ class Surface:
             If a kernel's values show that it is not positive semi-definite, or the budget has no
             room for a few rows.
         """
-        works = []
-        for k, kernel in enumerate(self.kernels):
-            work = binary_work if len(self.pairs) == 1 else pairs_work
-            works.append(work(self, kernel, k))
+        work = binary_work if len(self.pairs) == 1 else pairs_work
+        works = [work(self, k) for k in range(len(self.kernels))]
         do_all(works, n_threads=self.n_threads, n_open=self.n_open, stopper=self.stopper)
 
     # --- what jobs ask ---
@@ -373,10 +372,10 @@ def _share_seconds(outcome: KernelOutcome, seconds: float) -> None:
 
 
 @contextmanager
-def binary_work(surface: Surface, kernel: Kernel | None, k: int) -> Iterator[list[Job]]:
+def binary_work(surface: Surface, k: int) -> Iterator[list[Job]]:
     """Do the folds of a binary problem with the kernel of an index, on the same rows."""
     begin, outcome = time.perf_counter(), surface.outcome_of(k)
-    rows = surface.unless_stopped(partial(surface.rows, kernel))
+    rows = surface.unless_stopped(partial(surface.rows, surface.kernels[k]))
     if rows is None:
         yield []
     else:
@@ -523,14 +522,14 @@ def _constant_terms(models: list[PairCells], n_test: int) -> np.ndarray:
 
 
 @contextmanager
-def pairs_work(surface: Surface, kernel: Kernel | None, k: int) -> Iterator[list[Job]]:
+def pairs_work(surface: Surface, k: int) -> Iterator[list[Job]]:
     """Do all pairs of classes with the kernel of an index, each with all folds.
 
     The outcome is filled in when all pairs are solved.
     """
     begin, solved = time.perf_counter(), dict[int, list[PairCells]]()
     outcome = surface.outcome_of(k)
-    rows = surface.unless_stopped(partial(surface.pair_rows, kernel))
+    rows = surface.unless_stopped(partial(surface.pair_rows, surface.kernels[k]))
 
     def solve(rows: PairRows, pair: Pair) -> None:
         source = surface.unless_stopped(partial(rows.of_pair, pair))
